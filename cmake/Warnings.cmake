@@ -1,0 +1,12 @@
+# One interface target that every target of ours links: warnings, and in CI warnings as errors.
+add_library(felloe_warnings INTERFACE)
+target_compile_options(felloe_warnings INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion)
+if(FELLOE_WERROR)
+  target_compile_options(felloe_warnings INTERFACE -Werror)
+endif()
+if(FELLOE_SANITIZE)
+  # Applied to everything in the build, so that library and test agree on the instrumentation.
+  add_compile_options(-fsanitize=${FELLOE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${FELLOE_SANITIZE})
+endif()
