@@ -1,0 +1,27 @@
+// The engine's one exception class. `kind` becomes the Python exception type PyTorch raises in the
+// same place. Messages say what was given and what was expected.
+#pragma once
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace treadle {
+
+enum class ErrorKind { runtime, value, type, index, not_implemented, memory };
+
+// Not derived from std::runtime_error: the public C++ ABI carries no std types across libraries that
+// may have been built with another standard library (see docs/architecture.md, "toolchains").
+class __attribute__((visibility("default"))) Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  ErrorKind kind() const noexcept { return kind_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+[[noreturn]] void fail(ErrorKind kind, std::string message);  // one throw site keeps callers small
+
+}  // namespace treadle

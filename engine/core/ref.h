@@ -1,0 +1,82 @@
+// Intrusive reference counts that Python can take over. While only C++ holds an object the count is
+// here; once Python has seen it, its PyObject's count is the only one, so that identity, attributes
+// and subclasses (`p is p`, nn.Parameter) survive any trip through C++.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace treadle {
+
+// Set once by the Python module; never called while no object has a PyObject. They take the GIL.
+struct PyHooks {
+  void (*inc_ref)(void* py_object) noexcept = nullptr;
+  void (*dec_ref)(void* py_object) noexcept = nullptr;
+};
+extern PyHooks py_hooks;
+
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+
+  void inc_ref() const noexcept {
+    const std::uintptr_t s = state_.load(std::memory_order_relaxed);
+    if (s & 1) {
+      // A handover to Python needs the GIL and a live reference, so it can't happen meanwhile except
+      // on this thread; fetch_add of 2 keeps the mark bit.
+      state_.fetch_add(2, std::memory_order_relaxed);
+    } else {
+      py_hooks.inc_ref(reinterpret_cast<void*>(s));
+    }
+  }
+  void dec_ref() const noexcept {
+    const std::uintptr_t s = state_.load(std::memory_order_relaxed);
+    if (s & 1) {
+      if (state_.fetch_sub(2, std::memory_order_acq_rel) == 3) delete this;
+    } else {
+      py_hooks.dec_ref(reinterpret_cast<void*>(s));
+    }
+  }
+  void* py_object() const noexcept {
+    const std::uintptr_t s = state_.load(std::memory_order_acquire);
+    return s & 1 ? nullptr : reinterpret_cast<void*>(s);
+  }
+  // Hands the count over: `py_object` gets one reference for each that C++ holds.
+  void set_py_object(void* py_object) noexcept;
+
+ protected:
+  virtual ~RefCounted() = default;
+
+ private:
+  mutable std::atomic<std::uintptr_t> state_{1};  // (count << 1) | 1, or a PyObject*
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(T* p) noexcept : p_(p) {  // NOLINT: implicit, as for any smart pointer of ours
+    if (p_) p_->inc_ref();
+  }
+  Ref(const Ref& o) noexcept : Ref(o.p_) {}
+  Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_) p_->dec_ref();
+  }
+  T* get() const noexcept { return p_; }
+  T* operator->() const noexcept { return p_; }
+  T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.p_ == b.p_; }
+
+ private:
+  T* p_ = nullptr;
+};
+
+}  // namespace treadle

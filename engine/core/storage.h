@@ -1,0 +1,44 @@
+// Storage: reference-counted bytes of one device with the version counter that all views share.
+// In-place ops bump it; a saved tensor whose version has moved on makes backward() raise.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/core/ref.h"
+
+namespace treadle {
+
+struct Device {
+  enum class Kind : std::uint8_t { cpu, cuda, meta } kind = Kind::cpu;
+  std::int8_t index = 0;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+class Storage final : public RefCounted {
+ public:
+  using Deleter = void (*)(void* context);
+  // Allocates `bytes` (64-byte aligned, uninitialised). Throws Error{memory} naming the size.
+  Storage(std::size_t bytes, Device device);
+  // Wraps foreign memory (NumPy, DLPack); `deleter(context)` runs when the last view is gone.
+  Storage(void* data, std::size_t bytes, Device device, Deleter deleter, void* context,
+          bool read_only = false);
+  ~Storage() override;
+
+  char* data() const { return static_cast<char*>(data_); }
+  std::size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  bool read_only() const { return read_only_; }
+  std::uint32_t version() const { return version_; }
+  void bump() { ++version_; }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+  Device device_;
+  Deleter deleter_ = nullptr;
+  void* context_ = nullptr;
+  bool read_only_ = false;
+  std::uint32_t version_ = 0;
+};
+
+}  // namespace treadle

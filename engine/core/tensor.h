@@ -1,0 +1,75 @@
+// Tensor: a handle to storage + offset + shape + strides + dtype + grad meta. Copies share. The public
+// C++ type; every op is a free function in ops/names.h or an entry of the op table.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/backend/kernel.h"
+#include "engine/core/dims.h"
+#include "engine/core/error.h"
+#include "engine/core/ref.h"
+#include "engine/core/storage.h"
+
+namespace treadle {
+
+struct GradMeta;   // autograd/node.h: requires_grad, grad, the edge that made it, hooks
+
+// Sizes and strides count elements, as in PyTorch; byte offsets appear only in Iter and kernels.
+class TensorImpl final : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, std::int64_t offset, Dims shape, Dims strides, DType dtype);
+  ~TensorImpl() override;
+
+  Ref<Storage> storage;
+  std::int64_t offset = 0;   // elements
+  Dims shape, strides;
+  DType dtype;
+  // A 0-d tensor that stands for a Python number takes part in promotion as PyTorch's "wrapped number".
+  bool wrapped_number = false;
+  GradMeta* grad_meta = nullptr;  // owned; null: doesn't require grad and never did
+};
+
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  // Wrapped numbers: what `1 - y * y` in a derivative formula means when V is Tensor.
+  explicit Tensor(double value);
+  explicit Tensor(int value);
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  TensorImpl* impl() const { return impl_.get(); }
+
+  std::int64_t dim() const { return impl_->shape.size(); }
+  const Dims& shape() const { return impl_->shape; }
+  const Dims& strides() const { return impl_->strides; }
+  std::int64_t size(std::int64_t dim) const;  // negative counts from the end
+  std::int64_t numel() const;
+  DType dtype() const { return impl_->dtype; }
+  bool is_contiguous() const;
+  std::uint32_t version() const { return impl_->storage->version(); }
+
+  // First byte of element 0. Writing through it doesn't bump the version: call storage->bump().
+  char* data() const;
+  template <class T>
+  T* data_as() const {
+    return reinterpret_cast<T*>(data());
+  }
+
+  bool requires_grad() const;
+  bool is_leaf() const;
+  Tensor grad() const;          // undefined if none
+  void set_requires_grad(bool value);
+  void set_grad(Tensor grad);
+
+  // Number in a tensor of exactly one element.
+  double item() const;
+  std::int64_t item_int() const;
+
+ private:
+  Ref<TensorImpl> impl_;
+};
+
+}  // namespace treadle
