@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "matrix/base/error.h"
+#include "matrix/base/text.h"
 
 namespace felloe {
 namespace {
@@ -81,12 +83,6 @@ std::string read_all(const fs::path& path, std::uint64_t max_bytes) {
   }
 }
 
-fs::path temp_name(const fs::path& path) {
-  static std::atomic<unsigned> counter{0};
-  return path.parent_path() /
-         fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
-}
-
 }  // namespace
 
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
@@ -103,7 +99,7 @@ std::string read_file_or_empty(const fs::path& path, std::uint64_t max_bytes) {
 
 void write_file(const fs::path& path, std::string_view data, unsigned mode) {
   if (path.has_parent_path()) make_dirs(path.parent_path());
-  const fs::path temp = temp_name(path);
+  const fs::path temp = temp_path(path);
   Fd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (fd.get() < 0) fail_write(path, errno);
   const auto give_up = [&](int error) {
@@ -135,7 +131,7 @@ bool write_file_if_changed(const fs::path& path, std::string_view data, unsigned
 
 void copy_file_atomic(const fs::path& from, const fs::path& to) {
   if (to.has_parent_path()) make_dirs(to.parent_path());
-  const fs::path temp = temp_name(to);
+  const fs::path temp = temp_path(to);
   std::error_code ec;
   fs::create_hard_link(from, temp, ec);
   if (ec) {
@@ -147,6 +143,30 @@ void copy_file_atomic(const fs::path& from, const fs::path& to) {
   std::error_code ignored;
   fs::remove(temp, ignored);
   if (ec) fail_write(to, ec.value());
+}
+
+fs::path temp_path(const fs::path& path) {
+  static std::atomic<unsigned> counter{0};
+  return path.parent_path() /
+         fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
+}
+
+void remove_stale_temps(const fs::path& folder) {
+  std::error_code ec;
+  for (auto it = fs::directory_iterator(folder, ec); !ec && it != fs::end(it); it.increment(ec)) {
+    // ".NAME.PID.COUNTER.tmp", and what a library made of that by adding its own suffix
+    const std::string name = it->path().filename().string();
+    const std::size_t tmp = name.rfind(".tmp");
+    if (name.front() != '.' || tmp == std::string::npos) continue;
+    const std::vector<std::string> parts = split(std::string_view(name).substr(0, tmp), '.');
+    if (parts.size() < 4) continue;
+    const std::string& pid = parts[parts.size() - 2];
+    if (pid.empty() || pid.size() > 9 || pid.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    std::error_code ignored;
+    if (::kill(std::stoi(pid), 0) != 0 && errno == ESRCH) fs::remove(it->path(), ignored);
+  }
 }
 
 void make_dirs(const fs::path& path) {

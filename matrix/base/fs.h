@@ -32,11 +32,18 @@ bool write_file_if_changed(const fs::path& path, std::string_view data, unsigned
 // Atomically puts a copy of `from` at `to` (hard link where possible).
 void copy_file_atomic(const fs::path& from, const fs::path& to);
 
+// Removes what killed writers left in `folder`: the temporary files of write_file and
+// copy_file_atomic (and of others who name theirs with temp_path) whose process is gone.
+void remove_stale_temps(const fs::path& folder);
+
+// The temporary name that will be renamed to `path`: same folder, hidden, with our process id.
+fs::path temp_path(const fs::path& path);
+
 // mkdir -p, with an Error{environment} that names the folder.
 void make_dirs(const fs::path& path);
 
-// Regular files under `root`, as sorted relative paths with '/' separators. Symlinks aren't followed
-// into folders; a symlink to a file is listed. Throws Error{input} if root is no folder.
+// Regular files under `root`, as sorted relative paths with '/' separators. Symlinks aren't
+// followed into folders; a symlink to a file is listed. Throws Error{input} if root is no folder.
 std::vector<std::string> list_files(const fs::path& root);
 
 // Read-only memory map of a file.
