@@ -13,9 +13,16 @@
 // `f` and `df` are generic: V is float or double in kernels and treadle::Tensor when the backward
 // pass itself is differentiated. So call math functions unqualified (tanh(x), select(c, a, b)):
 // argument-dependent lookup finds the Tensor version.
-// Binary: f(V a, V b, Params p); da(V g, V a, V b, V y, Params p) and db(...). A struct without df
-// (da/db) isn't differentiable: its result never requires grad.
+// Binary: f(V a, V b), da(V g, V a, V b, V y) and db(...); ternary: f(a, b, c), da(g, a, b, c) and
+// so on. A struct without df (da/db/dc) isn't differentiable: its result never requires grad.
+// An op with scalar arguments takes a last parameter `const Params& p` in all its functions and reads
+// them by p.get<V>(position among the Scalar arguments of the schema).
+// Callers use eval<Op>(p, x...) and derive<Op>, derive_a<Op>, ... below, which hide that difference.
+//
+// In derivatives use only + - * /, comparisons, select, logical_and/or and names of ops: those
+// exist for Tensor too. A comparison gives bool for numbers and a bool Tensor for Tensor.
 #pragma once
+#include "engine/backend/kernel.h"
 #include "engine/functor/hd.h"
 
 TREADLE_FUNCTOR_BEGIN
@@ -46,6 +53,70 @@ struct Info {
   double ulp32, ulp64;  // tested bound of f against a long double reference
   Kinds kinds = kAny;   // dtypes of the computation
 };
+
+// The scalar arguments of an op, in the order of the schema. For V = Tensor they are wrapped numbers.
+struct Params {
+  kernel::Param value[kernel::kMaxParams];
+  template <class V>
+  TREADLE_HD V get(int k) const;
+};
+
+template <class V>
+struct GetParam {  // floating types and Tensor
+  static TREADLE_HD V of(const kernel::Param& p) { return V(p.f); }
+};
+template <>
+struct GetParam<int64_t> {
+  static TREADLE_HD int64_t of(const kernel::Param& p) { return p.i; }
+};
+template <>
+struct GetParam<uint8_t> {
+  static TREADLE_HD uint8_t of(const kernel::Param& p) { return static_cast<uint8_t>(p.i); }
+};
+template <>
+struct GetParam<bool> {
+  static TREADLE_HD bool of(const kernel::Param& p) { return p.i != 0; }
+};
+template <class V>
+TREADLE_HD V Params::get(int k) const {
+  return GetParam<V>::of(value[k]);
+}
+
+// f of any arity, with or without Params.
+template <class Op, class... V>
+TREADLE_HD auto eval(const Params& p, V... x) {
+  if constexpr (requires { Op::f(x..., p); }) {
+    return Op::f(x..., p);
+  } else {
+    return Op::f(x...);
+  }
+}
+
+// Whether Op has a derivative with respect to its k-th input (k = 0 for unary: df).
+// One function for each: derive<Op>(p, g, x, y), derive_a<Op>(p, g, a, b, y), ...
+#define TREADLE_DERIVATIVE(function, name)                          \
+  template <class Op, class... V>                                   \
+  constexpr bool has_##name = requires(const Params& p, V... x) {   \
+    Op::name(x..., p);                                              \
+  } || requires(V... x) { Op::name(x...); };                        \
+  template <class Op, class... V>                                   \
+  TREADLE_HD auto function(const Params& p, V... x) {               \
+    if constexpr (requires { Op::name(x..., p); }) {                \
+      return Op::name(x..., p);                                     \
+    } else {                                                        \
+      return Op::name(x...);                                        \
+    }                                                               \
+  }
+TREADLE_DERIVATIVE(derive, df)
+TREADLE_DERIVATIVE(derive_a, da)
+TREADLE_DERIVATIVE(derive_b, db)
+TREADLE_DERIVATIVE(derive_c, dc)
+#undef TREADLE_DERIVATIVE
+
+template <class Op>
+constexpr bool differentiable =
+    has_df<Op, double, double, double> || has_da<Op, double, double, double, double> ||
+    has_db<Op, double, double, double, double>;
 
 template <class... Ops>
 struct List {
