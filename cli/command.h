@@ -1,5 +1,7 @@
-// What a subcommand is. To add one: write cli/cmd_NAME.cpp with one function `Command NAME_command()`,
-// declare it in cli/commands.h and add it to the table in cli/commands.cpp. Nothing else knows names.
+// What a subcommand is. To add one: write cli/cmd_NAME.cpp with one function
+// `Subcommand NAME_command()`, and add one line each to cli/commands.h, cli/commands.cpp and
+// cli/CMakeLists.txt (all sorted by name). Nothing else knows names; --json, --help's exit codes,
+// error output and suggestions come from the framework.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -19,10 +21,12 @@ struct Outcome {
   int exit_code = 0;  // 0 or 1; everything else is an Error
 };
 
-struct Command {
+// (`Command` is a child process: matrix/base/process.h.)
+struct Subcommand {
   std::string name;
   std::string summary;  // one line for `felloe --help`
-  // Declares the options on `app` and returns the function that does the work.
+  // Declares the options on `app` and returns the function that does the work. Option values live
+  // in a shared_ptr captured by both, since `setup` returns before the command line is parsed.
   std::function<std::function<Outcome()>(CLI::App& app)> setup;
   // Renders Outcome::body for a person.
   std::function<void(const Json& body, Printer& out)> render;

@@ -1,0 +1,13 @@
+#include "cli/commands.h"
+
+namespace felloe {
+
+const std::vector<Subcommand>& commands() {
+  // One line per subcommand, sorted by name.
+  static const std::vector<Subcommand> table = {
+      matrix_command(),
+  };
+  return table;
+}
+
+}  // namespace felloe

@@ -1,0 +1,14 @@
+// The subcommands, one line each, sorted by name (see cli/command.h for how to add one).
+#pragma once
+#include <vector>
+
+#include "cli/command.h"
+
+namespace felloe {
+
+Subcommand matrix_command();
+
+// All of them, in the order of `felloe --help`.
+const std::vector<Subcommand>& commands();
+
+}  // namespace felloe
