@@ -5,8 +5,12 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 
-namespace treadle {
+#include "engine/core/export.h"
+
+namespace TREADLE_API treadle {
 
 class Dims {
  public:
@@ -48,5 +52,15 @@ class Dims {
   std::int64_t inline_[kInline] = {};
   std::unique_ptr<std::int64_t[]> heap_;
 };
+
+// "[2, 3]", as PyTorch prints a shape in its messages.
+std::string to_string(const Dims& dims);
+// Product of the entries; 1 for none. Throws Error{runtime} when it doesn't fit in 63 bits.
+std::int64_t product(const Dims& dims);
+// Strides of a contiguous tensor of this shape.
+Dims contiguous_strides(const Dims& shape);
+// `dim` in [-rank, rank) made non-negative (a rank of 0 counts as 1). Throws Error{index} with
+// PyTorch's text.
+std::int64_t wrap_dim(std::int64_t dim, std::int64_t rank);
 
 }  // namespace treadle

@@ -5,12 +5,14 @@
 #include <string>
 #include <utility>
 
-namespace treadle {
+#include "engine/core/export.h"
+
+namespace TREADLE_API treadle {
 
 enum class ErrorKind { runtime, value, type, index, not_implemented, memory };
 
-// Not derived from std::runtime_error: the public C++ ABI carries no std types across libraries that
-// may have been built with another standard library (see docs/architecture.md, "toolchains").
+// Not derived from std::runtime_error: the public C++ ABI carries no std types across libraries
+// that may have been built with another standard library (see docs/architecture.md, "toolchains").
 class __attribute__((visibility("default"))) Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}

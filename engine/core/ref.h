@@ -4,9 +4,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
-namespace treadle {
+#include "engine/core/export.h"
+
+namespace TREADLE_API treadle {
 
 // Set once by the Python module; never called while no object has a PyObject. They take the GIL.
 struct PyHooks {
@@ -21,24 +24,27 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
+  // Compare-and-swap, not fetch_add: another thread may hand the object to Python between the load
+  // and the update, and a blind add would then hit the pointer.
   void inc_ref() const noexcept {
-    const std::uintptr_t s = state_.load(std::memory_order_relaxed);
-    if (s & 1) {
-      // A handover to Python needs the GIL and a live reference, so it can't happen meanwhile except
-      // on this thread; fetch_add of 2 keeps the mark bit.
-      state_.fetch_add(2, std::memory_order_relaxed);
-    } else {
-      py_hooks.inc_ref(reinterpret_cast<void*>(s));
+    std::uintptr_t s = state_.load(std::memory_order_relaxed);
+    while (s & 1) {
+      if (state_.compare_exchange_weak(s, s + 2, std::memory_order_relaxed)) return;
     }
+    py_hooks.inc_ref(reinterpret_cast<void*>(s));
   }
   void dec_ref() const noexcept {
-    const std::uintptr_t s = state_.load(std::memory_order_relaxed);
-    if (s & 1) {
-      if (state_.fetch_sub(2, std::memory_order_acq_rel) == 3) delete this;
-    } else {
-      py_hooks.dec_ref(reinterpret_cast<void*>(s));
+    std::uintptr_t s = state_.load(std::memory_order_relaxed);
+    while (s & 1) {
+      if (state_.compare_exchange_weak(s, s - 2, std::memory_order_acq_rel)) {
+        if (s == 3) delete this;
+        return;
+      }
     }
+    py_hooks.dec_ref(reinterpret_cast<void*>(s));
   }
+  // True if the caller's reference is the only one and Python has none.
+  bool unique() const noexcept { return state_.load(std::memory_order_acquire) == 3; }
   void* py_object() const noexcept {
     const std::uintptr_t s = state_.load(std::memory_order_acquire);
     return s & 1 ? nullptr : reinterpret_cast<void*>(s);
@@ -62,6 +68,9 @@ class Ref {
   }
   Ref(const Ref& o) noexcept : Ref(o.p_) {}
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  template <class U>
+  requires std::is_convertible_v<U*, T*> Ref(Ref<U> o)
+  noexcept : p_(o.release()) {}  // NOLINT: a derived reference is one to its base
   Ref& operator=(Ref o) noexcept {
     std::swap(p_, o.p_);
     return *this;
@@ -70,6 +79,7 @@ class Ref {
     if (p_) p_->dec_ref();
   }
   T* get() const noexcept { return p_; }
+  T* release() noexcept { return std::exchange(p_, nullptr); }  // the caller now owns the reference
   T* operator->() const noexcept { return p_; }
   T& operator*() const noexcept { return *p_; }
   explicit operator bool() const noexcept { return p_ != nullptr; }

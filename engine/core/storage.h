@@ -1,12 +1,15 @@
 // Storage: reference-counted bytes of one device with the version counter that all views share.
 // In-place ops bump it; a saved tensor whose version has moved on makes backward() raise.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/core/export.h"
+#include "engine/core/pool.h"
 #include "engine/core/ref.h"
 
-namespace treadle {
+namespace TREADLE_API treadle {
 
 struct Device {
   enum class Kind : std::uint8_t { cpu, cuda, meta } kind = Kind::cpu;
@@ -14,7 +17,7 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-class Storage final : public RefCounted {
+class Storage final : public RefCounted, public Pooled {
  public:
   using Deleter = void (*)(void* context);
   // Allocates `bytes` (64-byte aligned, uninitialised). Throws Error{memory} naming the size.
@@ -28,8 +31,8 @@ class Storage final : public RefCounted {
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   bool read_only() const { return read_only_; }
-  std::uint32_t version() const { return version_; }
-  void bump() { ++version_; }
+  std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
 
  private:
   void* data_;
@@ -37,8 +40,11 @@ class Storage final : public RefCounted {
   Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
+  bool foreign_ = false;
   bool read_only_ = false;
-  std::uint32_t version_ = 0;
+  // Relaxed: a race between an in-place op and a reader of the same tensor is the caller's; the
+  // counter itself stays whole.
+  std::atomic<std::uint32_t> version_{0};
 };
 
 }  // namespace treadle

@@ -1,5 +1,5 @@
-// Tensor: a handle to storage + offset + shape + strides + dtype + grad meta. Copies share. The public
-// C++ type; every op is a free function in ops/names.h or an entry of the op table.
+// Tensor: a handle to storage + offset + shape + strides + dtype + grad meta. Copies share. The
+// public C++ type; every op is a free function in ops/names.h or an entry of the op table.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,26 +8,31 @@
 
 #include "engine/backend/kernel.h"
 #include "engine/core/dims.h"
+#include "engine/core/dtype.h"
 #include "engine/core/error.h"
+#include "engine/core/export.h"
+#include "engine/core/pool.h"
 #include "engine/core/ref.h"
 #include "engine/core/storage.h"
 
-namespace treadle {
+namespace TREADLE_API treadle {
 
-struct GradMeta;   // autograd/node.h: requires_grad, grad, the edge that made it, hooks
+struct GradMeta;  // autograd/node.h: requires_grad, grad, the edge that made it, hooks
 
 // Sizes and strides count elements, as in PyTorch; byte offsets appear only in Iter and kernels.
-class TensorImpl final : public RefCounted {
+class TensorImpl final : public RefCounted, public Pooled {
  public:
   TensorImpl(Ref<Storage> storage, std::int64_t offset, Dims shape, Dims strides, DType dtype);
   ~TensorImpl() override;
 
   Ref<Storage> storage;
-  std::int64_t offset = 0;   // elements
+  std::int64_t offset = 0;  // elements
   Dims shape, strides;
   DType dtype;
-  // A 0-d tensor that stands for a Python number takes part in promotion as PyTorch's "wrapped number".
+  // A 0-d tensor that stands for a Python number takes part in promotion as PyTorch's "wrapped
+  // number".
   bool wrapped_number = false;
+  bool inference = false;         // made in inference mode: autograd can't use it
   GradMeta* grad_meta = nullptr;  // owned; null: doesn't require grad and never did
 };
 
@@ -35,12 +40,18 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  // A new tensor over uninitialised memory, contiguous. Throws Error{memory} naming the size.
+  static Tensor empty(const Dims& shape, DType dtype = default_dtype(), Device device = {});
   // Wrapped numbers: what `1 - y * y` in a derivative formula means when V is Tensor.
   explicit Tensor(double value);
   explicit Tensor(int value);
+  static Tensor wrapped(bool value);
+  static Tensor wrapped(std::int64_t value);
 
   bool defined() const { return static_cast<bool>(impl_); }
   TensorImpl* impl() const { return impl_.get(); }
+  // Gives this handle's reference to the caller (for handing a fresh result to Python).
+  TensorImpl* release() { return impl_.release(); }
 
   std::int64_t dim() const { return impl_->shape.size(); }
   const Dims& shape() const { return impl_->shape; }
@@ -48,6 +59,7 @@ class Tensor {
   std::int64_t size(std::int64_t dim) const;  // negative counts from the end
   std::int64_t numel() const;
   DType dtype() const { return impl_->dtype; }
+  Device device() const { return impl_->storage->device(); }
   bool is_contiguous() const;
   std::uint32_t version() const { return impl_->storage->version(); }
 
@@ -60,13 +72,19 @@ class Tensor {
 
   bool requires_grad() const;
   bool is_leaf() const;
-  Tensor grad() const;          // undefined if none
-  void set_requires_grad(bool value);
-  void set_grad(Tensor grad);
+  Tensor grad() const;  // undefined if none
+  // Throws Error{runtime} for a tensor that isn't a leaf or isn't of floating point.
+  void set_requires_grad(bool value) const;
+  // Throws Error{runtime} when shape or dtype differ from the tensor's.
+  void set_grad(const Tensor& grad) const;
 
   // Number in a tensor of exactly one element.
   double item() const;
   std::int64_t item_int() const;
+
+  friend bool same(const Tensor& a, const Tensor& b) {
+    return a.impl_ == b.impl_;
+  }  // the same object
 
  private:
   Ref<TensorImpl> impl_;

@@ -12,40 +12,63 @@
 
 #include "engine/core/tensor.h"
 
-namespace treadle {
+namespace TREADLE_API treadle {
 
 // A number as Python gave it: its kind takes part in promotion.
 struct Scalar {
   enum class Kind : std::uint8_t { boolean, integer, floating } kind = Kind::floating;
   double f = 0;
   std::int64_t i = 0;
+
+  Scalar() = default;
+  Scalar(double value) : kind(Kind::floating), f(value), i(static_cast<std::int64_t>(value)) {}
+  Scalar(float value) : Scalar(static_cast<double>(value)) {}
+  Scalar(std::int64_t value) : kind(Kind::integer), f(static_cast<double>(value)), i(value) {}
+  Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}
+  Scalar(bool value) : kind(Kind::boolean), f(value), i(value) {}
+  // As a 0-d wrapped number.
+  Tensor tensor() const;
 };
 
 enum class ArgType : std::uint8_t {
-  tensor, scalar, integer, floating, boolean, string, dtype, device, generator, ints, floats, tensors, bools,
+  tensor,
+  scalar,
+  integer,
+  floating,
+  boolean,
+  string,
+  dtype,
+  device,
+  generator,
+  ints,
+  floats,
+  tensors,
+  bools,
 };
 
 // One argument's value on its way from Python (or a test, or a saved graph) to an op.
 class Generator;  // core/random.h
-using Value = std::variant<std::monostate, Tensor, Scalar, std::int64_t, double, bool, std::string, DType,
-                           Device, Generator*, Dims, std::vector<double>, std::vector<Tensor>>;
+using Value =
+    std::variant<std::monostate, Tensor, Scalar, std::int64_t, double, bool, std::string, DType,
+                 Device, Generator*, Dims, std::vector<double>, std::vector<Tensor>>;
 
 struct Arg {
   std::string_view name;
   ArgType type;
-  bool optional = false;       // "int?": None is allowed
-  bool keyword_only = false;   // after '*'
-  std::int64_t list_size = -1; // "int[2]": one int stands for two
+  bool optional = false;           // "int?": None is allowed
+  bool keyword_only = false;       // after '*'
+  bool optional_elements = false;  // "Tensor?[]"
+  std::int64_t list_size = -1;     // "int[2]": one int stands for two
   bool has_default = false;
   std::string_view default_text;
-  bool mutated = false;        // "Tensor(a!)"
+  bool mutated = false;  // "Tensor(a!)"
 };
 
 struct Schema {
-  std::string_view name;       // "sum"
-  std::string_view overload;   // "dim", may be empty
+  std::string_view name;      // "sum"
+  std::string_view overload;  // "dim", may be empty
   std::vector<Arg> args;
-  int returns = 1;             // number of results; 0 for "()"
+  int returns = 1;  // number of results; 0 for "()"
 };
 
 // Throws Error{value} with the position of what it can't read.

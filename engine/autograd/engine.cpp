@@ -1,0 +1,348 @@
+// The backward pass. Nodes are numbered in the order in which they were made, and a node's
+// consumers are always made later, so popping the highest number first visits the graph in
+// topological order without counting dependencies. Leaves come last, when their gradient is
+// complete.
+#include "engine/autograd/engine.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/core/context.h"
+#include "engine/ops/names.h"
+
+namespace treadle {
+namespace {
+
+struct Task {
+  Ref<Node> node;
+  Gradients grads;
+};
+
+// Where grad() picks up a gradient instead of letting it flow into .grad.
+struct Capture {
+  Edge edge;
+  std::size_t index;
+};
+
+class Run {
+ public:
+  Run(const BackwardOptions& o, bool accumulate)
+      : create_graph_(o.create_graph),
+        keep_(o.retain_graph.value_or(o.create_graph)),
+        accumulate_(accumulate) {}
+
+  void seed(const Edge& edge, const Tensor& grad) { send(edge, grad); }
+
+  // Only paths to these are followed.
+  void restrict_to(std::span<const Tensor> inputs, std::vector<Tensor>* captured) {
+    captured_ = captured;
+    restricted_ = true;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Edge e = gradient_edge(inputs[i]);
+      if (e.leaf)
+        leaf_captures_[e.tensor()].push_back(i);
+      else if (e)
+        node_captures_[e.node()].push_back({e, i});
+    }
+  }
+  void find_needed(std::span<const Edge> roots);
+
+  void execute();
+
+ private:
+  void send(const Edge& edge, const Tensor& grad);
+  void visit(Task task);
+  void finish_leaves();
+  void add(Tensor& sum, const Tensor& grad);
+
+  bool create_graph_, keep_, accumulate_, restricted_ = false;
+  struct Later {
+    bool operator()(const Ref<Node>& a, const Ref<Node>& b) const {
+      return a->sequence() < b->sequence();
+    }
+  };
+  std::priority_queue<Ref<Node>, std::vector<Ref<Node>>, Later> ready_;
+  std::unordered_map<Node*, Gradients> pending_;
+  std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves_;  // in order of first arrival
+  std::unordered_map<TensorImpl*, std::size_t> leaf_index_;
+  std::unordered_map<TensorImpl*, std::vector<std::size_t>> leaf_captures_;
+  std::unordered_map<Node*, std::vector<Capture>> node_captures_;
+  std::unordered_map<Node*, bool> needed_;
+  std::vector<Tensor>* captured_ = nullptr;
+};
+
+// Marks the nodes from which an input can be reached; depth first with its own stack.
+void Run::find_needed(std::span<const Edge> roots) {
+  struct Frame {
+    Node* node;
+    std::uint32_t next;
+    bool needed;
+  };
+  std::vector<Frame> stack;
+  auto reaches = [&](const Edge& e) { return e.leaf && leaf_captures_.contains(e.tensor()); };
+  for (const Edge& root : roots) {
+    if (!root || root.leaf || needed_.contains(root.node())) continue;
+    stack.push_back({root.node(), 0, false});
+    needed_[root.node()] = false;
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next < top.node->edge_count()) {
+        const Edge& e = top.node->edge(top.next++);
+        if (!e) continue;
+        if (e.leaf) {
+          top.needed |= reaches(e);
+        } else if (const auto seen = needed_.find(e.node()); seen != needed_.end()) {
+          top.needed |= seen->second;
+        } else {
+          needed_[e.node()] = false;
+          stack.push_back({e.node(), 0, false});
+        }
+        continue;
+      }
+      const Frame done = top;
+      stack.pop_back();
+      const bool needed = done.needed || node_captures_.contains(done.node);
+      needed_[done.node] = needed;
+      if (!stack.empty()) stack.back().needed |= needed;
+    }
+  }
+}
+
+void Run::add(Tensor& sum, const Tensor& grad) {
+  if (!sum.defined())
+    sum = grad;
+  else
+    sum = treadle::add(sum, grad);
+}
+
+void Run::send(const Edge& edge, const Tensor& grad) {
+  if (!edge) return;
+  if (edge.leaf) {
+    TensorImpl* leaf = edge.tensor();
+    if (restricted_ && !leaf_captures_.contains(leaf)) return;
+    const auto [at, fresh] = leaf_index_.try_emplace(leaf, leaves_.size());
+    if (fresh) leaves_.emplace_back(Ref<TensorImpl>(leaf), Tensor());
+    if (grad.defined()) add(leaves_[at->second].second, grad);
+    return;
+  }
+  Node* node = edge.node();
+  if (restricted_) {
+    const auto n = needed_.find(node);
+    if (n == needed_.end() || !n->second) return;
+  }
+  const auto [at, fresh] = pending_.try_emplace(node);
+  if (fresh) ready_.push(Ref<Node>(node));
+  Gradients& grads = at->second;
+  if (grads.size() <= edge.nr) grads.resize(edge.nr + 1);
+  if (grad.defined()) add(grads[edge.nr], grad);
+}
+
+void Run::execute() {
+  const GradMode mode(create_graph_);
+  while (!ready_.empty()) {
+    Ref<Node> node = ready_.top();
+    ready_.pop();
+    auto at = pending_.extract(node.get());
+    visit({std::move(node), std::move(at.mapped())});
+  }
+  finish_leaves();
+}
+
+void Run::visit(Task task) {
+  Node& node = *task.node;
+  if (node.has_extras()) {
+    for (const HookEntry& h : node.hooks()) {
+      if (h.nr >= task.grads.size() || !task.grads[h.nr].defined()) continue;
+      Tensor changed = h.hook(task.grads[h.nr]);
+      if (changed.defined()) task.grads[h.nr] = std::move(changed);
+    }
+    if (accumulate_) {
+      for (const auto& [nr, slot] : node.retained()) {
+        if (nr >= task.grads.size() || !task.grads[nr].defined()) continue;
+        const std::lock_guard lock(lock_of(&node));
+        if (slot->grad.defined())
+          slot->grad = treadle::add(slot->grad, task.grads[nr]);
+        else
+          slot->grad = task.grads[nr];
+      }
+    }
+  }
+  if (const auto c = node_captures_.find(&node); c != node_captures_.end()) {
+    for (const Capture& capture : c->second) {
+      if (capture.edge.nr < task.grads.size()) {
+        if (captured_) (*captured_)[capture.index] = task.grads[capture.edge.nr];
+      }
+    }
+    // Nothing beyond this node is asked for.
+    bool beyond = false;
+    for (std::uint32_t i = 0; i < node.edge_count() && !beyond; ++i) {
+      const Edge& e = node.edge(i);
+      if (!e) continue;
+      if (e.leaf)
+        beyond = leaf_captures_.contains(e.tensor());
+      else if (const auto n = needed_.find(e.node()); n != needed_.end())
+        beyond = n->second;
+    }
+    if (!beyond) return;
+  }
+  Gradients results = node.apply(std::move(task.grads));
+  if (results.size() != node.edge_count()) {
+    fail(ErrorKind::runtime,
+         "Function " + node.name() + " returned an invalid number of gradients - expected " +
+             std::to_string(node.edge_count()) + ", but got " + std::to_string(results.size()));
+  }
+  for (std::uint32_t i = 0; i < node.edge_count(); ++i) send(node.edge(i), results[i]);
+  if (!keep_) node.release();
+}
+
+// With create_graph the sum is a new tensor with a history; else it is added in place, as PyTorch
+// does, so that views of .grad (flat buffers of optimizers) stay valid.
+void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph) {
+  GradMeta& m = grad_meta(leaf);
+  const Tensor old = leaf.grad();
+  Tensor result;
+  if (!old.defined()) {
+    // A private copy unless the gradient is ours alone: its storage may be a saved or user tensor.
+    const bool mine =
+        grad.impl()->unique() && grad.impl()->storage->unique() && grad.is_contiguous();
+    result = create_graph || mine ? grad : clone(grad);
+    if (!create_graph) result = detach(result);
+  } else if (create_graph) {
+    result = treadle::add(old, grad);
+  } else {
+    const NoGrad off;
+    const std::lock_guard lock(lock_of(leaf.impl()));
+    add_(old, grad);
+    return;
+  }
+  const std::lock_guard lock(lock_of(leaf.impl()));
+  if (m.grad.defined() && !old.defined()) {  // another thread was faster
+    const NoGrad off;
+    m.grad = treadle::add(m.grad, result);
+  } else {
+    m.grad = result;
+  }
+}
+
+void Run::finish_leaves() {
+  for (auto& [impl, grad] : leaves_) {
+    const Tensor leaf{impl};
+    GradMeta& m = grad_meta(leaf);
+    std::vector<HookEntry> hooks, after;
+    {
+      const std::lock_guard lock(lock_of(leaf.impl()));
+      if (m.hooks) hooks = *m.hooks;
+      if (m.accumulated_hooks) after = *m.accumulated_hooks;
+    }
+    if (grad.defined()) {
+      for (const HookEntry& h : hooks) {
+        Tensor changed = h.hook(grad);
+        if (changed.defined()) grad = std::move(changed);
+      }
+    }
+    if (captured_) {
+      if (const auto c = leaf_captures_.find(impl.get()); c != leaf_captures_.end()) {
+        for (const std::size_t i : c->second) (*captured_)[i] = grad;
+      }
+      continue;
+    }
+    if (!grad.defined()) continue;
+    if (grad.shape() != leaf.shape()) {
+      fail(ErrorKind::runtime, "a gradient has shape " + to_string(grad.shape()) +
+                                   " but its leaf tensor has shape " + to_string(leaf.shape()));
+    }
+    if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
+    accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_);
+    for (const HookEntry& h : after) h.hook(leaf);
+  }
+}
+
+// Checks one output and makes the gradient it starts with.
+Tensor root_grad(const Tensor& out, const Tensor& given, std::size_t i, bool create_graph) {
+  if (!out.requires_grad()) {
+    fail(ErrorKind::runtime, "element " + std::to_string(i) +
+                                 " of tensors does not require grad and does not have a grad_fn");
+  }
+  if (!given.defined()) {
+    if (out.numel() != 1) {
+      fail(ErrorKind::runtime, "grad can be implicitly created only for scalar outputs");
+    }
+    return ones_like(out);
+  }
+  if (given.shape() != out.shape()) {
+    fail(ErrorKind::runtime, "Mismatch in shape: grad_output[" + std::to_string(i) +
+                                 "] has a shape of " + to_string(given.shape()) + " and output[" +
+                                 std::to_string(i) + "] has a shape of " + to_string(out.shape()) +
+                                 ".");
+  }
+  Tensor g = create_graph ? given : detach(given);
+  return g.dtype() == out.dtype() ? g : to(g, out.dtype());
+}
+
+std::vector<Edge> seed_all(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads,
+                           bool create_graph, bool restricted) {
+  if (!grads.empty() && grads.size() != outputs.size()) {
+    fail(ErrorKind::runtime, "got " + std::to_string(outputs.size()) + " tensors and " +
+                                 std::to_string(grads.size()) + " gradients");
+  }
+  std::vector<Edge> roots;
+  std::vector<Tensor> start;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    start.push_back(root_grad(outputs[i], grads.empty() ? Tensor() : grads[i], i, create_graph));
+    roots.push_back(gradient_edge(outputs[i]));
+  }
+  if (restricted) run.find_needed(roots);
+  const GradMode mode(create_graph);
+  for (std::size_t i = 0; i < roots.size(); ++i) run.seed(roots[i], start[i]);
+  return roots;
+}
+
+}  // namespace
+
+void backward(std::span<const Tensor> tensors, std::span<const Tensor> grads,
+              const BackwardOptions& options, std::span<const Tensor> inputs) {
+  Run run(options, true);
+  if (!inputs.empty()) {
+    for (const Tensor& t : inputs) {
+      if (!t.requires_grad()) {
+        fail(ErrorKind::runtime, "One of the differentiated Tensors does not require grad");
+      }
+    }
+    run.restrict_to(inputs, nullptr);
+  }
+  seed_all(run, tensors, grads, options.create_graph, !inputs.empty());
+  run.execute();
+}
+
+void backward(const Tensor& loss, const BackwardOptions& options) {
+  backward({&loss, 1}, {}, options);
+}
+
+std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                         std::span<const Tensor> grad_outputs, const BackwardOptions& options,
+                         bool allow_unused) {
+  for (const Tensor& t : inputs) {
+    if (!t.requires_grad()) {
+      fail(ErrorKind::runtime, "One of the differentiated Tensors does not require grad");
+    }
+  }
+  std::vector<Tensor> result(inputs.size());
+  Run run(options, false);
+  run.restrict_to(inputs, &result);
+  seed_all(run, outputs, grad_outputs, options.create_graph, true);
+  run.execute();
+  if (!allow_unused) {
+    for (const Tensor& t : result) {
+      if (!t.defined()) {
+        fail(ErrorKind::runtime,
+             "One of the differentiated Tensors appears to not have been used in the graph. Set "
+             "allow_unused=True if this is the desired behavior.");
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace treadle

@@ -1,0 +1,313 @@
+// What a tensor knows of its gradient: requires_grad, grad, history, views and in-place rules,
+// hooks. Error texts are PyTorch's, since people search for them.
+#include <algorithm>
+
+#include "engine/autograd/node.h"
+#include "engine/core/context.h"
+#include "engine/ops/names.h"
+
+namespace treadle {
+
+TensorImpl::~TensorImpl() { delete grad_meta; }
+
+GradMeta& grad_meta(const Tensor& t) {
+  TensorImpl& impl = *t.impl();
+  if (!impl.grad_meta) impl.grad_meta = new GradMeta;
+  return *impl.grad_meta;
+}
+
+bool Tensor::requires_grad() const {
+  const GradMeta* m = impl_->grad_meta;
+  return m && (m->requires_grad || m->grad_fn || (m->view && m->view->base.requires_grad()));
+}
+
+bool Tensor::is_leaf() const { return !grad_fn(*this); }
+
+Tensor Tensor::grad() const {
+  const GradMeta* m = impl_->grad_meta;
+  if (!m) return Tensor();
+  const std::lock_guard lock(lock_of(impl_.get()));
+  return m->slot ? m->slot->grad : m->grad;
+}
+
+void Tensor::set_requires_grad(bool value) const {
+  if (!value) {
+    if (!is_leaf()) {
+      fail(ErrorKind::runtime,
+           "you can only change requires_grad flags of leaf variables. If you want to use a "
+           "computed "
+           "variable in a subgraph that doesn't require differentiation use "
+           "var_no_grad = var.detach().");
+    }
+    if (impl_->grad_meta) impl_->grad_meta->requires_grad = false;
+    return;
+  }
+  if (!is_differentiable(dtype())) {
+    fail(ErrorKind::runtime,
+         "only Tensors of floating point and complex dtype can require gradients");
+  }
+  if (impl_->inference && !context().inference) {
+    fail(ErrorKind::runtime,
+         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  }
+  if (is_leaf())
+    treadle::grad_meta(*this).requires_grad = true;  // a non-leaf already requires grad
+}
+
+void Tensor::set_grad(const Tensor& grad) const {
+  if (grad.defined()) {
+    if (same(grad, *this)) fail(ErrorKind::runtime, "can't assign Variable as its own grad");
+    if (grad.dtype() != dtype()) {
+      fail(ErrorKind::type, "assigned grad has data of a different type: expected " +
+                                repr(dtype()) + ", got " + repr(grad.dtype()));
+    }
+    if (grad.shape() != shape()) {
+      fail(ErrorKind::runtime, "assigned grad has data of a different size: expected " +
+                                   to_string(shape()) + ", got " + to_string(grad.shape()));
+    }
+  }
+  GradMeta& m = treadle::grad_meta(*this);
+  Tensor old = grad;  // freed after the lock
+  const std::lock_guard lock(lock_of(impl_.get()));
+  std::swap(m.slot ? m.slot->grad : m.grad, old);
+}
+
+Ref<Node> grad_fn(const Tensor& t) {
+  GradMeta* m = t.impl()->grad_meta;
+  if (!m) return nullptr;
+  if (m->view && m->view->base.requires_grad() && m->view->version != t.version()) {
+    // The base was written through this or another view: the view's history is now that of a window
+    // into the new base.
+    const Tensor base = m->view->base;
+    m->grad_fn = as_strided_node(base, t);
+    m->output_nr = 0;
+    m->view->version = t.version();
+  }
+  return m->grad_fn;
+}
+
+Edge gradient_edge(const Tensor& t) {
+  if (!t.defined() || !t.impl()->grad_meta) return {};
+  if (const Ref<Node> node = grad_fn(t)) return {node, t.impl()->grad_meta->output_nr, false};
+  if (t.impl()->grad_meta->requires_grad) return {Ref<RefCounted>(t.impl()), 0, true};
+  return {};
+}
+
+bool needs_tape(std::initializer_list<const Tensor*> inputs) {
+  if (!context().grad_enabled) return false;
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const Tensor* t) { return t->defined() && t->requires_grad(); });
+}
+
+void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr) {
+  if (!is_differentiable(result.dtype())) return;
+  GradMeta& m = grad_meta(result);
+  m.grad_fn = std::move(node);
+  m.output_nr = nr;
+}
+
+void set_view(const Tensor& view, const Tensor& base, ViewInfo::Creation creation) {
+  if (context().inference || base.impl()->inference) return;
+  auto v = std::make_unique<ViewInfo>();
+  const GradMeta* b = base.impl()->grad_meta;
+  v->base = b && b->view ? b->view->base : base;
+  if (b && b->view && creation == ViewInfo::Creation::normal) creation = b->view->creation;
+  if (!context().grad_enabled && creation == ViewInfo::Creation::normal) {
+    creation = ViewInfo::Creation::no_grad;
+  }
+  v->creation = creation;
+  v->version = view.version();
+  grad_meta(view).view = std::move(v);
+}
+
+void check_inplace(const Tensor& self) {
+  if (self.impl()->inference && !context().inference) {
+    fail(ErrorKind::runtime,
+         "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+         "clone to "
+         "get a normal tensor before doing inplace update.");
+  }
+  if (self.impl()->storage->read_only()) {
+    fail(ErrorKind::runtime,
+         "the tensor's memory is read-only (it wraps a read-only array); clone() it first");
+  }
+  const GradMeta* m = self.impl()->grad_meta;
+  if (!m || !context().grad_enabled) return;
+  if (!m->view) {
+    if (m->requires_grad && !m->grad_fn) {
+      fail(ErrorKind::runtime,
+           "a leaf Variable that requires grad is being used in an in-place operation.");
+    }
+    return;
+  }
+  const GradMeta* b = m->view->base.impl()->grad_meta;
+  if (b && b->requires_grad && !b->grad_fn) {
+    fail(ErrorKind::runtime,
+         "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  }
+  if (!self.requires_grad()) return;
+  const std::string name = m->grad_fn ? m->grad_fn->name() : "a view operation";
+  const std::string which = "Output " + std::to_string(m->output_nr) + " of " + name +
+                            " is a view and is being modified inplace. ";
+  switch (m->view->creation) {
+    case ViewInfo::Creation::normal:
+      return;
+    case ViewInfo::Creation::multi_output:
+      fail(ErrorKind::runtime, which +
+                                   "This view is the output of a function that returns multiple "
+                                   "views. Such functions do not allow "
+                                   "the output views to be modified inplace. You should replace "
+                                   "the inplace operation by an "
+                                   "out-of-place one.");
+    case ViewInfo::Creation::no_grad:
+      fail(ErrorKind::runtime,
+           "A view was created in no_grad mode and is being modified inplace with grad mode "
+           "enabled. Given "
+           "that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+           "code by "
+           "moving both the view and the inplace either both inside the no_grad block (if you "
+           "don't want the "
+           "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    case ViewInfo::Creation::inference:
+      fail(ErrorKind::runtime,
+           which + "This view was created in inference mode, where it can't be tracked.");
+  }
+}
+
+namespace {
+
+// The history of a base that was written through a view: the gradient outside the window passes on
+// as it is, the part inside goes through the node of the op.
+class CopySlices final : public Node {
+ public:
+  CopySlices(const Tensor& base, const Tensor& view, Ref<Node> inner)
+      : Node(inner->edge_count()),
+        shape_(base.shape()),
+        strides_(base.strides()),
+        offset_(base.impl()->offset),
+        view_shape_(view.shape()),
+        view_strides_(view.strides()),
+        view_offset_(view.impl()->offset),
+        inner_(std::move(inner)) {
+    edge(0) = gradient_edge(base);
+    for (std::uint32_t i = 1; i < edge_count(); ++i) edge(i) = inner_->edge(i);
+    // The inner node computes the gradient of the slice exactly if the base wants one.
+    inner_->edge(0) = edge(0);
+  }
+  std::string name() const override { return "CopySlices"; }
+  void release() override { inner_->release(); }
+  Gradients apply(Gradients grads) override {
+    if (!grads[0].defined()) return Gradients(edge_count());
+    // A copy in the base's own layout, so that the view's geometry applies to it.
+    const Tensor all = empty_strided(shape_, strides_, grads[0].dtype());
+    copy_(all, grads[0]);
+    const Tensor slice = as_strided(all, view_shape_, view_strides_, view_offset_ - offset_);
+    Gradients result = inner_->apply({clone(slice)});
+    if (needs(0)) {
+      if (result[0].defined())
+        copy_(slice, result[0]);
+      else
+        zero_(slice);
+      result[0] = all;
+    }
+    return result;
+  }
+
+ private:
+  Dims shape_, strides_;
+  std::int64_t offset_;
+  Dims view_shape_, view_strides_;
+  std::int64_t view_offset_;
+  Ref<Node> inner_;
+};
+
+void move_retained(GradMeta& m, const Ref<Node>& old_node, std::uint32_t old_nr) {
+  if (!m.slot) return;
+  if (old_node) old_node->drop_retained(old_nr, m.slot.get());
+  m.grad_fn->retain(m.output_nr, m.slot);
+}
+
+}  // namespace
+
+void rebase_history(const Tensor& self, Ref<Node> node) {
+  GradMeta& m = grad_meta(self);
+  if (m.view) {
+    const Tensor base = m.view->base;
+    GradMeta& b = grad_meta(base);
+    const Ref<Node> old = b.grad_fn;
+    const std::uint32_t old_nr = b.output_nr;
+    b.grad_fn = Ref<Node>(new CopySlices(base, self, std::move(node)));
+    b.output_nr = 0;
+    move_retained(b, old, old_nr);
+    m.view->version = self.version() - 1;  // stale: grad_fn() renews it from the base
+    return;
+  }
+  const Ref<Node> old = m.grad_fn;
+  const std::uint32_t old_nr = m.output_nr;
+  m.grad_fn = std::move(node);
+  m.output_nr = 0;
+  move_retained(m, old, old_nr);
+}
+
+std::int64_t add_hook(const Tensor& t, TensorHook hook) {
+  if (!t.requires_grad()) {
+    fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
+  }
+  if (const Ref<Node> node = grad_fn(t))
+    return node->add_hook(grad_meta(t).output_nr, std::move(hook));
+  GradMeta& m = grad_meta(t);
+  const std::lock_guard lock(lock_of(t.impl()));
+  if (!m.hooks) m.hooks = std::make_unique<std::vector<HookEntry>>();
+  m.hooks->push_back({new_hook_id(), 0, std::move(hook)});
+  return m.hooks->back().id;
+}
+
+std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook) {
+  if (!leaf.requires_grad()) {
+    fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
+  }
+  if (!leaf.is_leaf()) {
+    fail(ErrorKind::runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  }
+  GradMeta& m = grad_meta(leaf);
+  const std::lock_guard lock(lock_of(leaf.impl()));
+  if (!m.accumulated_hooks) m.accumulated_hooks = std::make_unique<std::vector<HookEntry>>();
+  m.accumulated_hooks->push_back({new_hook_id(), 0, [f = std::move(hook)](const Tensor& t) {
+                                    f(t);
+                                    return Tensor();
+                                  }});
+  return m.accumulated_hooks->back().id;
+}
+
+void remove_hook(const Tensor& t, std::int64_t id) {
+  GradMeta& m = grad_meta(t);
+  if (m.grad_fn) m.grad_fn->remove_hook(id);
+  std::vector<HookEntry> removed;  // destroyed after the lock
+  const std::lock_guard lock(lock_of(t.impl()));
+  for (auto* list : {m.hooks.get(), m.accumulated_hooks.get()}) {
+    if (!list) continue;
+    const auto at =
+        std::find_if(list->begin(), list->end(), [&](const HookEntry& h) { return h.id == id; });
+    if (at == list->end()) continue;
+    removed.push_back(std::move(*at));
+    list->erase(at);
+  }
+}
+
+void retain_grad(const Tensor& t) {
+  if (!t.requires_grad()) {
+    fail(ErrorKind::runtime, "can't retain_grad on Tensor that has requires_grad=False");
+  }
+  const Ref<Node> node = grad_fn(t);
+  if (!node || retains_grad(t)) return;  // leaves always keep theirs
+  GradMeta& m = grad_meta(t);
+  m.slot = Ref<GradSlot>(new GradSlot);
+  node->retain(m.output_nr, m.slot);
+}
+
+bool retains_grad(const Tensor& t) {
+  const GradMeta* m = t.impl()->grad_meta;
+  return m && m->slot;
+}
+
+}  // namespace treadle

@@ -1,0 +1,175 @@
+// Nodes: making them, their hooks, and freeing deep graphs without recursion.
+#include "engine/autograd/node.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+constinit std::atomic<std::uint64_t> next_sequence{1};
+constinit std::atomic<std::int64_t> next_hook{1};
+
+constexpr std::size_t kLocks = 16;
+constinit std::mutex locks[kLocks];
+
+// References to nodes whose release waits until the one in progress is done, so that freeing a
+// chain doesn't recurse.
+struct Deferred {
+  std::vector<Ref<RefCounted>> pending;
+  bool draining = false;
+};
+thread_local Deferred* deferred = nullptr;
+
+void drop(Ref<RefCounted> target) {
+  if (!target || !target->unique()) return;  // not the last reference: plain decrement
+  if (deferred) {
+    deferred->pending.push_back(std::move(target));
+    return;
+  }
+  Deferred mine;
+  deferred = &mine;
+  mine.pending.push_back(std::move(target));
+  while (!mine.pending.empty()) {
+    Ref<RefCounted> last = std::move(mine.pending.back());
+    mine.pending.pop_back();
+    last = nullptr;  // may push more
+  }
+  deferred = nullptr;
+}
+
+}  // namespace
+
+std::mutex& lock_of(const void* object) {
+  return locks[(reinterpret_cast<std::uintptr_t>(object) >> 6) % kLocks];
+}
+
+std::int64_t new_hook_id() { return next_hook.fetch_add(1, std::memory_order_relaxed); }
+
+struct Node::Extras {
+  std::vector<HookEntry> hooks;
+  std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> retained;
+};
+
+Node::Node(std::uint32_t edges)
+    : edge_count_(edges), sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)) {
+  if (edges > kInlineEdges) edges_ = new Edge[edges];
+}
+
+Node::~Node() {
+  for (std::uint32_t i = 0; i < edge_count_; ++i) drop(std::move(edges_[i].target));
+  if (edges_ != inline_) delete[] edges_;
+  delete extras_.load(std::memory_order_relaxed);
+}
+
+GradMeta::~GradMeta() {
+  if (grad_fn) drop(std::move(grad_fn));
+}
+
+Node::Extras& Node::extras() {  // under the lock
+  if (!extras_.load(std::memory_order_relaxed))
+    extras_.store(new Extras, std::memory_order_release);
+  return *extras_.load(std::memory_order_relaxed);
+}
+
+std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook) {
+  const std::lock_guard lock(lock_of(this));
+  const std::int64_t id = new_hook_id();
+  extras().hooks.push_back({id, nr, std::move(hook)});
+  return id;
+}
+
+void Node::remove_hook(std::int64_t id) {
+  std::vector<HookEntry> removed;  // destroyed after the lock: a hook may own Python objects
+  const std::lock_guard lock(lock_of(this));
+  auto& all = extras().hooks;
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const HookEntry& h) { return h.id == id; });
+  if (at == all.end()) return;
+  removed.push_back(std::move(*at));
+  all.erase(at);
+}
+
+std::vector<HookEntry> Node::hooks() const {
+  const std::lock_guard lock(lock_of(this));
+  const Extras* e = extras_.load(std::memory_order_relaxed);
+  return e ? e->hooks : std::vector<HookEntry>();
+}
+
+void Node::retain(std::uint32_t nr, Ref<GradSlot> slot) {
+  const std::lock_guard lock(lock_of(this));
+  extras().retained.emplace_back(nr, std::move(slot));
+}
+
+void Node::drop_retained(std::uint32_t nr, const GradSlot* slot) {
+  const std::lock_guard lock(lock_of(this));
+  std::erase_if(extras().retained,
+                [&](const auto& r) { return r.first == nr && r.second.get() == slot; });
+}
+
+std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> Node::retained() const {
+  const std::lock_guard lock(lock_of(this));
+  const Extras* e = extras_.load(std::memory_order_relaxed);
+  return e ? e->retained : std::vector<std::pair<std::uint32_t, Ref<GradSlot>>>();
+}
+
+void released_error() {
+  fail(ErrorKind::runtime,
+       "Trying to backward through the graph a second time (or directly access saved tensors after "
+       "they "
+       "have already been freed). Saved intermediate values of the graph are freed when you call "
+       ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+       "the "
+       "graph a second time or if you need to access saved tensors after calling backward.");
+}
+
+Saved::Saved(const Tensor& input) : tensor_(input) {
+  if (!input.defined()) return;
+  if (input.impl()->inference) {
+    fail(ErrorKind::runtime,
+         "Inference tensors cannot be saved for backward. To work around you can make a clone to "
+         "get a "
+         "normal tensor and use it in autograd.");
+  }
+  version_ = input.version();
+}
+
+Saved Saved::output(const Tensor& result, std::uint32_t nr) {
+  const TensorImpl& r = *result.impl();
+  Saved s;
+  s.tensor_ =
+      Tensor(Ref<TensorImpl>(new TensorImpl(r.storage, r.offset, r.shape, r.strides, r.dtype)));
+  s.version_ = result.version();
+  s.nr_ = nr;
+  s.output_ = true;
+  return s;
+}
+
+Tensor Saved::get_data(const char* node_name) const {
+  if (!tensor_.defined()) return tensor_;
+  if (const std::uint32_t now = tensor_.version(); now != version_) {
+    std::string text =
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [" +
+        repr(tensor_.dtype()) + "Tensor " + to_string(tensor_.shape()) + "], which is ";
+    text += output_ ? "output " + std::to_string(nr_) + " of " + node_name
+                    : std::string("saved by ") + node_name;
+    text += ", is at version " + std::to_string(now) + "; expected version " +
+            std::to_string(version_) +
+            " instead. Hint: the backtrace further above shows the operation that failed to "
+            "compute its "
+            "gradient. The variable in question was changed in there or anywhere later. Good luck!";
+    fail(ErrorKind::runtime, std::move(text));
+  }
+  return tensor_;
+}
+
+Tensor Saved::get(Node* owner) const {
+  const Tensor data = get_data(owner->name().c_str());
+  if (!output_ || !data.defined()) return data;
+  const TensorImpl& d = *data.impl();
+  Tensor again(Ref<TensorImpl>(new TensorImpl(d.storage, d.offset, d.shape, d.strides, d.dtype)));
+  set_history(again, Ref<Node>(owner), nr_);
+  return again;
+}
+
+}  // namespace treadle

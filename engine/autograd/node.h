@@ -1,0 +1,214 @@
+// The tape. A Node computes the gradients of an op's inputs from those of its outputs; its edges
+// lead to the nodes that made the inputs, or to leaf tensors, whose .grad they add to. Graphs are
+// freed without recursion, however deep.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/tensor.h"
+
+namespace TREADLE_API treadle {
+
+class Node;
+
+// Where a gradient goes: input `nr` of a node, or (leaf) the .grad of a tensor. Empty: nowhere.
+struct Edge {
+  Ref<RefCounted> target;
+  std::uint32_t nr = 0;
+  bool leaf = false;
+
+  explicit operator bool() const { return static_cast<bool>(target); }
+  Node* node() const;
+  TensorImpl* tensor() const { return leaf ? static_cast<TensorImpl*>(target.get()) : nullptr; }
+};
+
+using TensorHook = std::function<Tensor(const Tensor& grad)>;  // undefined result: leave as it is
+using Gradients = std::vector<Tensor>;  // undefined entry: zero, or not asked for
+
+struct HookEntry {
+  std::int64_t id;
+  std::uint32_t nr;  // which output of the node; 0 for a leaf
+  TensorHook hook;
+};
+
+// .grad of a non-leaf tensor on which retain_grad() was called; shared by the tensor and its node,
+// so that neither needs a weak pointer to the other.
+struct GradSlot final : RefCounted, Pooled {
+  Tensor grad;
+};
+
+class Node : public RefCounted, public Pooled {
+ public:
+  explicit Node(std::uint32_t edges);
+  ~Node() override;
+
+  virtual std::string name() const = 0;  // "MulBackward0"
+  // `grads` has one entry for each output of the op. Returns one for each edge. Runs with grad mode
+  // on exactly when create_graph was asked for.
+  virtual Gradients apply(Gradients grads) = 0;
+  // Frees what was saved for apply(); a later apply() throws the "second time" error.
+  virtual void release() {}
+
+  std::uint32_t edge_count() const { return edge_count_; }
+  Edge& edge(std::uint32_t i) { return edges_[i]; }
+  const Edge& edge(std::uint32_t i) const { return edges_[i]; }
+  // Is the gradient of input i wanted at all?
+  bool needs(std::uint32_t i) const { return static_cast<bool>(edges_[i]); }
+  // Later nodes have higher numbers; backward visits in descending order.
+  std::uint64_t sequence() const { return sequence_; }
+
+  // Hooks on gradients that arrive at output `nr`. The returned id removes it.
+  std::int64_t add_hook(std::uint32_t nr, TensorHook hook);
+  void remove_hook(std::int64_t id);
+  std::vector<HookEntry> hooks() const;  // a snapshot
+  void retain(std::uint32_t nr, Ref<GradSlot> slot);
+  void drop_retained(std::uint32_t nr, const GradSlot* slot);  // the tensor got another grad_fn
+  std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> retained() const;
+  bool has_extras() const { return extras_.load(std::memory_order_acquire) != nullptr; }
+
+ private:
+  struct Extras;
+  Extras& extras();
+  static constexpr std::uint32_t kInlineEdges = 3;
+  Edge inline_[kInlineEdges];
+  Edge* edges_ = inline_;
+  std::uint32_t edge_count_;
+  std::uint64_t sequence_;
+  std::atomic<Extras*> extras_{nullptr};
+};
+
+inline Node* Edge::node() const { return leaf ? nullptr : static_cast<Node*>(target.get()); }
+
+// A tensor kept for backward, with the version it had. get() throws if an in-place op has changed
+// it since.
+class Saved {
+ public:
+  Saved() = default;
+  explicit Saved(const Tensor& input);
+  // A result of the op itself: kept without its tape, else tensor and node would own each other.
+  static Saved output(const Tensor& result, std::uint32_t nr = 0);
+
+  bool defined() const { return tensor_.defined(); }
+  // `owner` is the node that saved it: outputs get it back as their grad_fn.
+  Tensor get(Node* owner) const;
+  Tensor get_data(const char* node_name) const;  // version-checked, without tape
+  void reset() { tensor_ = Tensor(); }
+
+ private:
+  Tensor tensor_;
+  std::uint32_t version_ = 0;
+  std::uint32_t nr_ = 0;
+  bool output_ = false;
+};
+
+// What a view remembers of where it comes from. An in-place op through any view rewrites the
+// history of the base; the view's own is made anew when the version has moved.
+struct ViewInfo {
+  Tensor base;  // never itself a view
+  std::uint32_t version = 0;
+  enum class Creation : std::uint8_t {
+    normal,
+    no_grad,
+    multi_output,
+    inference
+  } creation = Creation::normal;
+};
+
+struct GradMeta : Pooled {
+  bool requires_grad = false;  // set by the user, leaves only
+  std::uint32_t output_nr = 0;
+  Ref<Node> grad_fn;
+  Tensor grad;
+  Ref<GradSlot> slot;  // retain_grad()
+  std::unique_ptr<ViewInfo> view;
+  std::unique_ptr<std::vector<HookEntry>> hooks;  // leaf: on the arriving gradient
+  std::unique_ptr<std::vector<HookEntry>>
+      accumulated_hooks;  // leaf: after .grad was written; hook(tensor)
+  ~GradMeta();
+};
+
+GradMeta& grad_meta(const Tensor& t);  // made at first use
+// The node of a tensor (null for leaves). Renews a view's history if its base was changed in place.
+Ref<Node> grad_fn(const Tensor& t);
+Edge gradient_edge(const Tensor& t);  // empty if t doesn't require grad
+
+// Does the op being called need a node: grad mode is on and an input requires grad.
+bool needs_tape(std::initializer_list<const Tensor*> inputs);
+// Makes `result` output `nr` of `node`.
+void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr = 0);
+// In-place ops. check: throws what PyTorch throws for leaves and views that can't be written.
+// rebase: makes `node` (its edge 0 is self's old history) the new history of self and, for a view,
+// of its base; call after the data was written and the version bumped.
+void check_inplace(const Tensor& self);
+void rebase_history(const Tensor& self, Ref<Node> node);
+// Marks `view` as a view of `base`, for in-place tracking.
+void set_view(const Tensor& view, const Tensor& base,
+              ViewInfo::Creation creation = ViewInfo::Creation::normal);
+
+// Names the tensor for hooks and .grad; used by the Python layer.
+std::int64_t add_hook(const Tensor& t, TensorHook hook);
+std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook);
+void remove_hook(const Tensor& t, std::int64_t id);
+void retain_grad(const Tensor& t);
+bool retains_grad(const Tensor& t);
+
+// "Trying to backward through the graph a second time ..."
+[[noreturn]] void released_error();
+std::int64_t new_hook_id();
+// One of a few mutexes, chosen by address: guards short updates of nodes and leaves, never user
+// code.
+std::mutex& lock_of(const void* object);
+
+// A node whose backward is a closure over Saved tensors and plain values:
+//   record("MmBackward0", out, {&a, &b}, [sa = Saved(a), sb = Saved(b)](Node& n, const Gradients&
+//   g) {
+//     return Gradients{n.needs(0) ? mm(g[0], sb.get(&n).t()) : Tensor(), ...};
+//   });
+// Backward closures are written with differentiable ops, so create_graph works to any order.
+template <class F>
+class FnNode final : public Node {
+ public:
+  FnNode(const char* name, std::uint32_t edges, F f)
+      : Node(edges), name_(name), f_(std::make_shared<F>(std::move(f))) {}
+  std::string name() const override { return name_; }
+  Gradients apply(Gradients grads) override {
+    std::shared_ptr<F> f;  // a copy: another thread may release the graph meanwhile
+    {
+      const std::lock_guard lock(lock_of(this));
+      f = f_;
+    }
+    if (!f) released_error();
+    return (*f)(static_cast<Node&>(*this), grads);
+  }
+  void release() override {
+    std::shared_ptr<F> f;
+    const std::lock_guard lock(lock_of(this));
+    f.swap(f_);
+  }
+
+ private:
+  const char* name_;
+  std::shared_ptr<F> f_;
+};
+
+template <class F>
+Ref<Node> make_node(const char* name, std::initializer_list<const Tensor*> inputs, F f) {
+  Ref<Node> node(new FnNode<F>(name, static_cast<std::uint32_t>(inputs.size()), std::move(f)));
+  std::uint32_t i = 0;
+  for (const Tensor* t : inputs) node->edge(i++) = gradient_edge(*t);
+  return node;
+}
+
+template <class F>
+void record(const char* name, const Tensor& result, std::initializer_list<const Tensor*> inputs,
+            F f) {
+  set_history(result, make_node(name, inputs, std::move(f)));
+}
+
+}  // namespace treadle

@@ -1,0 +1,173 @@
+// The dtype table and promotion, after torch.promote_types and torch.result_type (the table in
+// tests/unit/engine_dtype.cpp was recorded from PyTorch 2.15).
+#include "engine/core/dtype.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "engine/core/error.h"
+#include "engine/core/tensor.h"
+
+namespace treadle {
+namespace {
+
+constexpr std::array<DTypeInfo, kernel::kDTypes> kTable = {{
+    {"bool", "Bool", 1, Category::boolean, false},
+    {"uint8", "Byte", 1, Category::integer, false},
+    {"int8", "Char", 1, Category::integer, true},
+    {"int16", "Short", 2, Category::integer, true},
+    {"int32", "Int", 4, Category::integer, true},
+    {"int64", "Long", 8, Category::integer, true},
+    {"uint16", "UInt16", 2, Category::integer, false},
+    {"uint32", "UInt32", 4, Category::integer, false},
+    {"uint64", "UInt64", 8, Category::integer, false},
+    {"float16", "Half", 2, Category::floating, true},
+    {"bfloat16", "BFloat16", 2, Category::floating, true},
+    {"float32", "Float", 4, Category::floating, true},
+    {"float64", "Double", 8, Category::floating, true},
+    {"complex64", "ComplexFloat", 8, Category::complex, true},
+    {"complex128", "ComplexDouble", 16, Category::complex, true},
+}};
+
+constexpr std::array<std::pair<std::string_view, DType>, 10> kAliases = {{
+    {"float", DType::float32},
+    {"double", DType::float64},
+    {"half", DType::float16},
+    {"short", DType::int16},
+    {"int", DType::int32},
+    {"long", DType::int64},
+    {"cfloat", DType::complex64},
+    {"cdouble", DType::complex128},
+    {"boolean", DType::boolean},
+    {"byte", DType::uint8},
+}};
+
+constinit std::atomic<DType> default_dtype_{DType::float32};
+constinit std::mutex name_mutex;
+
+std::string& module_name() {
+  static std::string name = "treadle";
+  return name;
+}
+
+bool is_barebones_unsigned(DType t) {
+  return t == DType::uint16 || t == DType::uint32 || t == DType::uint64;
+}
+
+DType to_complex(DType t) {
+  return t == DType::float64 || t == DType::complex128 ? DType::complex128 : DType::complex64;
+}
+
+// The higher group decides unless the lower one is of a higher category.
+std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
+  if (!higher) return lower;
+  if (!lower) return higher;
+  if (is_complex(*higher)) return higher;
+  if (is_floating(*higher)) return is_complex(*lower) ? to_complex(*higher) : *higher;
+  if (*higher == DType::boolean || is_floating(*lower) || is_complex(*lower)) {
+    return promote_types(*higher, *lower);
+  }
+  return higher;
+}
+
+}  // namespace
+
+const DTypeInfo& info(DType dtype) { return kTable[static_cast<std::size_t>(dtype)]; }
+
+std::string repr(DType dtype) {
+  const std::lock_guard lock(name_mutex);
+  return module_name() + "." + std::string(info(dtype).name);
+}
+
+void set_module_name(std::string name) {
+  const std::lock_guard lock(name_mutex);
+  module_name() = std::move(name);
+}
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (kTable[i].name == name) return static_cast<DType>(i);
+  }
+  for (const auto& [alias, dtype] : kAliases) {
+    if (alias == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  const Category ca = info(a).category, cb = info(b).category;
+  if ((is_barebones_unsigned(a) && cb != Category::floating) ||
+      (is_barebones_unsigned(b) && ca != Category::floating)) {
+    fail(ErrorKind::runtime,
+         "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote " +
+             std::string(info(a).scalar) + " and " + std::string(info(b).scalar));
+  }
+  if (ca == Category::complex || cb == Category::complex) {
+    if (ca == Category::complex && cb == Category::complex) return DType::complex128;
+    const DType c = ca == Category::complex ? a : b;
+    const DType other = ca == Category::complex ? b : a;
+    return other == DType::float64 ? DType::complex128 : c;
+  }
+  if (ca == Category::floating || cb == Category::floating) {
+    if (ca != cb) return ca == Category::floating ? a : b;
+    if (a == DType::float64 || b == DType::float64) return DType::float64;
+    return DType::float32;  // float32 with a half, or float16 with bfloat16
+  }
+  if (a == DType::boolean) return b;
+  if (b == DType::boolean) return a;
+  if (a == DType::uint8 || b == DType::uint8) {
+    const DType other = a == DType::uint8 ? b : a;
+    return other == DType::int8 ? DType::int16 : other;
+  }
+  return std::max(a, b);  // int8 .. int64 stand in order of size
+}
+
+bool can_cast(DType from, DType to) {
+  if (is_complex(from) && !is_complex(to)) return false;
+  if (is_floating(from) && is_integral(to)) return false;
+  return to != DType::boolean || from == DType::boolean;
+}
+
+DType default_dtype() { return default_dtype_.load(std::memory_order_relaxed); }
+
+void set_default_dtype(DType dtype) {
+  if (!is_floating(dtype)) {
+    fail(ErrorKind::type,
+         "only floating-point types are supported as the default type, got " + repr(dtype));
+  }
+  default_dtype_.store(dtype, std::memory_order_relaxed);
+}
+
+void Promotion::add(const Tensor& t) {
+  DType dtype = t.dtype();
+  std::optional<DType>* group = &with_dims_;
+  if (t.impl()->wrapped_number) {
+    group = &number_;
+    if (is_complex(dtype)) dtype = to_complex(default_dtype());
+    if (is_floating(dtype)) dtype = default_dtype();
+  } else if (t.dim() == 0) {
+    group = &zero_dim_;
+  }
+  *group = *group ? promote_types(**group, dtype) : dtype;
+}
+
+DType Promotion::result() const {
+  return combine(with_dims_, combine(zero_dim_, number_)).value_or(default_dtype());
+}
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype() && a.impl()->wrapped_number == b.impl()->wrapped_number) {
+    return a.impl()->wrapped_number && is_floating(a.dtype()) ? default_dtype() : a.dtype();
+  }
+  Promotion p;
+  p.add(a);
+  p.add(b);
+  return p.result();
+}
+
+}  // namespace treadle

@@ -1,0 +1,62 @@
+// DTypes: names, sizes and PyTorch's promotion rules. To add a dtype: backend/kernel.h, then the
+// table in dtype.cpp.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/backend/kernel.h"
+#include "engine/core/export.h"
+
+namespace TREADLE_API treadle {
+
+class Tensor;
+
+enum class Category : std::uint8_t { boolean, integer, floating, complex };
+
+struct DTypeInfo {
+  std::string_view name;    // "float32"
+  std::string_view scalar;  // "Float", as in PyTorch's messages
+  std::int64_t size;        // bytes of one element
+  Category category;
+  bool is_signed;
+};
+const DTypeInfo& info(DType dtype);
+
+inline std::int64_t item_size(DType dtype) { return info(dtype).size; }
+inline bool is_floating(DType dtype) { return info(dtype).category == Category::floating; }
+inline bool is_complex(DType dtype) { return info(dtype).category == Category::complex; }
+// Bool counts as integral here, as in torch's isIntegralType(t, includeBool=true).
+inline bool is_integral(DType dtype) { return info(dtype).category <= Category::integer; }
+// Only these can require grad.
+inline bool is_differentiable(DType dtype) { return info(dtype).category >= Category::floating; }
+
+// "treadle.float32"; the first part is what the Python module calls itself.
+std::string repr(DType dtype);
+void set_module_name(std::string name);
+std::optional<DType> parse_dtype(std::string_view name);  // "float32", "double", "torch.int64", ...
+
+// torch.promote_types. Throws Error{runtime} where PyTorch has no common dtype (uint16/32/64 with
+// other integers).
+DType promote_types(DType a, DType b);
+// torch.can_cast
+bool can_cast(DType from, DType to);
+
+// torch.get_default_dtype; process-wide, float32 at start. Setting a dtype that isn't floating
+// throws Error{type}.
+DType default_dtype();
+void set_default_dtype(DType dtype);
+
+// torch.result_type over any number of operands: tensors with dimensions decide before 0-d tensors,
+// these before Python numbers (wrapped_number), within the same category.
+class Promotion {
+ public:
+  void add(const Tensor& t);
+  DType result() const;
+
+ private:
+  std::optional<DType> with_dims_, zero_dim_, number_;
+};
+DType result_type(const Tensor& a, const Tensor& b);
+
+}  // namespace treadle

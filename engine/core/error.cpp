@@ -1,0 +1,8 @@
+// The one throw site of the engine.
+#include "engine/core/error.h"
+
+namespace treadle {
+
+void fail(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
+
+}  // namespace treadle

@@ -1,0 +1,40 @@
+// Storage: its bytes come from the small-block pool or the system, or are someone else's.
+#include "engine/core/storage.h"
+
+#include "engine/core/error.h"
+#include "engine/core/pool.h"
+
+namespace treadle {
+
+Storage::Storage(std::size_t bytes, Device device)
+    : data_(nullptr), bytes_(bytes), device_(device) {
+  switch (device.kind) {
+    case Device::Kind::cpu:
+      data_ = pool_allocate(bytes);
+      break;
+    case Device::Kind::meta:
+      break;  // shapes without memory
+    case Device::Kind::cuda:
+      fail(ErrorKind::runtime, "this build of treadle has no CUDA backend; use device 'cpu'");
+  }
+}
+
+Storage::Storage(void* data, std::size_t bytes, Device device, Deleter deleter, void* context,
+                 bool read_only)
+    : data_(data),
+      bytes_(bytes),
+      device_(device),
+      deleter_(deleter),
+      context_(context),
+      foreign_(true),
+      read_only_(read_only) {}
+
+Storage::~Storage() {
+  if (foreign_) {
+    if (deleter_) deleter_(context_);
+  } else {
+    pool_free(data_, bytes_);
+  }
+}
+
+}  // namespace treadle

@@ -1,0 +1,102 @@
+// Tensor: making one, geometry and reading one number. What concerns gradients is in
+// autograd/meta.cpp.
+#include "engine/core/tensor.h"
+
+#include <cstring>
+
+#include "engine/core/context.h"
+#include "engine/core/visit.h"
+
+namespace treadle {
+
+TensorImpl::TensorImpl(Ref<Storage> s, std::int64_t o, Dims sh, Dims st, DType d)
+    : storage(std::move(s)), offset(o), shape(std::move(sh)), strides(std::move(st)), dtype(d) {
+  inference = context().inference;
+}
+
+Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
+  for (const std::int64_t d : shape) {
+    if (d < 0) {
+      fail(ErrorKind::runtime, "Trying to create tensor with negative dimension " +
+                                   std::to_string(d) + ": " + to_string(shape));
+    }
+  }
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(product(shape), item_size(dtype), &bytes)) {
+    fail(ErrorKind::memory,
+         "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
+  }
+  Ref<Storage> storage(new Storage(static_cast<std::size_t>(bytes), device));
+  return Tensor(Ref<TensorImpl>(
+      new TensorImpl(std::move(storage), 0, shape, contiguous_strides(shape), dtype)));
+}
+
+namespace {
+template <class T>
+Tensor wrap(T value, DType dtype) {
+  Tensor t = Tensor::empty({}, dtype);
+  std::memcpy(t.data(), &value, sizeof value);
+  t.impl()->wrapped_number = true;
+  return t;
+}
+}  // namespace
+
+Tensor::Tensor(double value) : Tensor(wrap(value, DType::float64)) {}
+Tensor::Tensor(int value) : Tensor(wrapped(static_cast<std::int64_t>(value))) {}
+Tensor Tensor::wrapped(bool value) { return wrap(value, DType::boolean); }
+Tensor Tensor::wrapped(std::int64_t value) { return wrap(value, DType::int64); }
+
+std::int64_t Tensor::size(std::int64_t d) const {
+  if (dim() == 0) {
+    fail(ErrorKind::index,
+         "Dimension specified as " + std::to_string(d) + " but tensor has no dimensions");
+  }
+  return shape()[wrap_dim(d, dim())];
+}
+
+std::int64_t Tensor::numel() const {
+  std::int64_t n = 1;
+  for (const std::int64_t d : impl_->shape) n *= d;
+  return n;
+}
+
+bool Tensor::is_contiguous() const {
+  std::int64_t expected = 1;
+  for (std::int64_t i = dim() - 1; i >= 0; --i) {
+    const std::int64_t n = impl_->shape[i];
+    if (n == 0) return true;
+    if (n != 1) {
+      if (impl_->strides[i] != expected) return false;
+      expected *= n;
+    }
+  }
+  return true;
+}
+
+char* Tensor::data() const {
+  char* base = impl_->storage->data();
+  return base ? base + impl_->offset * item_size(impl_->dtype) : nullptr;
+}
+
+namespace {
+const Tensor& single(const Tensor& t) {
+  if (const std::int64_t n = t.numel(); n != 1) {
+    fail(ErrorKind::runtime,
+         "a Tensor with " + std::to_string(n) + " elements cannot be converted to Scalar");
+  }
+  if (!t.data()) fail(ErrorKind::runtime, "Tensor.item() cannot be called on meta tensors");
+  return t;
+}
+}  // namespace
+
+double Tensor::item() const {
+  return visit(single(*this).dtype(), "item",
+               [&](auto zero) { return static_cast<double>(*data_as<decltype(zero)>()); });
+}
+
+std::int64_t Tensor::item_int() const {
+  return visit(single(*this).dtype(), "item",
+               [&](auto zero) { return static_cast<std::int64_t>(*data_as<decltype(zero)>()); });
+}
+
+}  // namespace treadle
