@@ -2,8 +2,8 @@
 // ISA (by g++ and clang), by nvcc and by NVRTC, so it includes no standard header but <stdint.h>.
 //
 // ISA fence: each translation unit that includes functor/ defines TREADLE_ISA (base, avx2, avx512,
-// neon, sve; `host` in ordinary code), and all names live in that inline namespace. Two objects then
-// never share a symbol, and the linker can't put AVX code into a baseline caller.
+// neon, sve; `host` in ordinary code), and all names live in that inline namespace. Two objects
+// then never share a symbol, and the linker can't put AVX code into a baseline caller.
 #pragma once
 #include <stdint.h>
 
@@ -17,8 +17,8 @@
 #define TREADLE_HD inline __attribute__((always_inline))
 #endif
 
-#define TREADLE_FUNCTOR_BEGIN \
-  namespace treadle {         \
+#define TREADLE_FUNCTOR_BEGIN    \
+  namespace treadle {            \
   inline namespace TREADLE_ISA { \
   namespace functor {
 #define TREADLE_FUNCTOR_END \

@@ -1,7 +1,7 @@
-// What an elementwise op is: one struct with `info`, `f` and `df`, and one name in a List<> at the end
-// of its file (unary.h, binary.h, ...). Everything else (kernels per ISA and for CUDA, dispatch, tape
-// node, double backward, Python function, method, in-place and out=, stubs, docs, tests) is folded
-// from the list. How to add one: docs/architecture.md, "adding an op".
+// What an elementwise op is: one struct with `info`, `f` and `df`, and one name in a List<> at the
+// end of its file (unary.h, binary.h, ...). Everything else (kernels per ISA and for CUDA,
+// dispatch, tape node, double backward, Python function, method, in-place and out=, stubs, docs,
+// tests) is folded from the list. How to add one: docs/architecture.md, "adding an op".
 //
 //   struct Tanh {
 //     static constexpr Info info{"tanh(Tensor self) -> Tensor", "Hyperbolic tangent.",
@@ -15,9 +15,9 @@
 // argument-dependent lookup finds the Tensor version.
 // Binary: f(V a, V b), da(V g, V a, V b, V y) and db(...); ternary: f(a, b, c), da(g, a, b, c) and
 // so on. A struct without df (da/db/dc) isn't differentiable: its result never requires grad.
-// An op with scalar arguments takes a last parameter `const Params& p` in all its functions and reads
-// them by p.get<V>(position among the Scalar arguments of the schema).
-// Callers use eval<Op>(p, x...) and derive<Op>, derive_a<Op>, ... below, which hide that difference.
+// An op with scalar arguments takes a last parameter `const Params& p` in all its functions and
+// reads them by p.get<V>(position among the Scalar arguments of the schema). Callers use
+// eval<Op>(p, x...) and derive<Op>, derive_a<Op>, ... below, which hide that difference.
 //
 // In derivatives use only + - * /, comparisons, select, logical_and/or and names of ops: those
 // exist for Tensor too. A comparison gives bool for numbers and a bool Tensor for Tensor.
@@ -38,15 +38,23 @@ enum class Result : uint8_t {
 enum class Saves : uint8_t { nothing = 0, in = 1, out = 2, in_and_out = 3 };
 
 // The dtypes that have a kernel, as a bit set of kinds.
-enum Kinds : uint8_t { kBool = 1, kInt = 2, kFloat = 4, kComplex = 8, kReal = kInt | kFloat, kAny = 7 };
+enum Kinds : uint8_t {
+  kBool = 1,
+  kInt = 2,
+  kFloat = 4,
+  kComplex = 8,
+  kReal = kInt | kFloat,
+  kAny = 7
+};
 
 struct Domain {
   double low, high;  // where tests draw their inputs
 };
 
 struct Info {
-  const char* schema;  // PyTorch's: the single contract for names, defaults, kwarg-only, docs, stubs
-  const char* doc;     // one line, then formula; becomes the docstring
+  const char*
+      schema;       // PyTorch's: the single contract for names, defaults, kwarg-only, docs, stubs
+  const char* doc;  // one line, then formula; becomes the docstring
   Result result;
   Saves saves;
   Domain domain;
@@ -54,7 +62,8 @@ struct Info {
   Kinds kinds = kAny;   // dtypes of the computation
 };
 
-// The scalar arguments of an op, in the order of the schema. For V = Tensor they are wrapped numbers.
+// The scalar arguments of an op, in the order of the schema. For V = Tensor they are wrapped
+// numbers.
 struct Params {
   kernel::Param value[kernel::kMaxParams];
   template <class V>
@@ -94,18 +103,19 @@ TREADLE_HD auto eval(const Params& p, V... x) {
 
 // Whether Op has a derivative with respect to its k-th input (k = 0 for unary: df).
 // One function for each: derive<Op>(p, g, x, y), derive_a<Op>(p, g, a, b, y), ...
-#define TREADLE_DERIVATIVE(function, name)                          \
-  template <class Op, class... V>                                   \
-  constexpr bool has_##name = requires(const Params& p, V... x) {   \
-    Op::name(x..., p);                                              \
-  } || requires(V... x) { Op::name(x...); };                        \
-  template <class Op, class... V>                                   \
-  TREADLE_HD auto function(const Params& p, V... x) {               \
-    if constexpr (requires { Op::name(x..., p); }) {                \
-      return Op::name(x..., p);                                     \
-    } else {                                                        \
-      return Op::name(x...);                                        \
-    }                                                               \
+#define TREADLE_DERIVATIVE(function, name)                        \
+  template <class Op, class... V>                                 \
+  constexpr bool has_##name = requires(const Params& p, V... x) { \
+    Op::name(x..., p);                                            \
+  }                                                               \
+  || requires(V... x) { Op::name(x...); };                        \
+  template <class Op, class... V>                                 \
+  TREADLE_HD auto function(const Params& p, V... x) {             \
+    if constexpr (requires { Op::name(x..., p); }) {              \
+      return Op::name(x..., p);                                   \
+    } else {                                                      \
+      return Op::name(x...);                                      \
+    }                                                             \
   }
 TREADLE_DERIVATIVE(derive, df)
 TREADLE_DERIVATIVE(derive_a, da)
