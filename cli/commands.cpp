@@ -6,6 +6,7 @@ const std::vector<Subcommand>& commands() {
   // One line per subcommand, sorted by name.
   static const std::vector<Subcommand> table = {
       matrix_command(),
+      package_command(),
   };
   return table;
 }

@@ -7,6 +7,7 @@
 namespace felloe {
 
 Subcommand matrix_command();
+Subcommand package_command();
 
 // All of them, in the order of `felloe --help`.
 const std::vector<Subcommand>& commands();

@@ -40,11 +40,6 @@ const char* hint_for(int error) {
               fmt::format("cannot read: {}", std::strerror(error)), hint_for(error));
 }
 
-[[noreturn]] void fail_write(const fs::path& path, int error) {
-  throw Error(ErrorKind::environment, path.string(),
-              fmt::format("cannot write: {}", std::strerror(error)), hint_for(error));
-}
-
 class Fd {
  public:
   explicit Fd(int fd) : fd_(fd) {}
@@ -60,38 +55,42 @@ class Fd {
   int fd_;
 };
 
-// Reads to the end; files in /proc report size 0, so the size is only a guess.
-std::string read_all(const fs::path& path, std::uint64_t max_bytes) {
+}  // namespace
+
+void fail_write(const fs::path& path, int error) {
+  throw Error(ErrorKind::environment, path.string(),
+              fmt::format("cannot write: {}", std::strerror(error)), hint_for(error));
+}
+
+void read_chunks(const fs::path& path, const std::function<void(std::string_view)>& take) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) fail_read(path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) fail_read(path, errno);
-  if (S_ISDIR(info.st_mode)) fail_read(path, EISDIR);
-  std::string data;
-  data.reserve(std::min<std::uint64_t>(static_cast<std::uint64_t>(info.st_size), max_bytes));
-  char buffer[1 << 16];
+  std::vector<char> buffer(1 << 16);
   for (;;) {
-    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_read(path, errno);
-    if (got == 0) return data;
-    if (data.size() + static_cast<std::size_t>(got) > max_bytes) {
-      throw Error(ErrorKind::input, path.string(),
-                  fmt::format("file is larger than the {} bytes allowed here", max_bytes));
-    }
-    data.append(buffer, static_cast<std::size_t>(got));
+    if (got < 0) fail_read(path, errno);  // EISDIR for a folder
+    if (got == 0) return;
+    take({buffer.data(), static_cast<std::size_t>(got)});
   }
 }
 
-}  // namespace
-
+// Files in /proc report size 0, so the bytes are counted as they come.
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
-  return read_all(path, max_bytes);
+  std::string data;
+  read_chunks(path, [&](std::string_view chunk) {
+    if (data.size() + chunk.size() > max_bytes) {
+      throw Error(ErrorKind::input, path.string(),
+                  fmt::format("file is larger than the {} bytes allowed here", max_bytes));
+    }
+    data.append(chunk);
+  });
+  return data;
 }
 
 std::string read_file_or_empty(const fs::path& path, std::uint64_t max_bytes) {
   try {
-    return read_all(path, max_bytes);
+    return read_file(path, max_bytes);
   } catch (const Error&) {
     return {};
   }
@@ -149,6 +148,13 @@ fs::path temp_path(const fs::path& path) {
   static std::atomic<unsigned> counter{0};
   return path.parent_path() /
          fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
+}
+
+void commit_file(const fs::path& temp, const fs::path& path, unsigned mode) {
+  Fd fd(::open(temp.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0 || ::fchmod(fd.get(), mode) != 0) fail_write(path, errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) fail_write(path, errno);
+  if (::rename(temp.c_str(), path.c_str()) != 0) fail_write(path, errno);
 }
 
 void remove_stale_temps(const fs::path& folder) {

@@ -22,6 +22,9 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes = 1ull << 32
 // (/proc, /sys), whose absence the caller reports itself.
 std::string read_file_or_empty(const fs::path& path, std::uint64_t max_bytes = 1u << 20);
 
+// Hands the file's bytes to `take`, piece by piece: for hashing what needn't stay in memory.
+void read_chunks(const fs::path& path, const std::function<void(std::string_view)>& take);
+
 // Atomically replaces `path`, creating its folder. `mode` is the permission bits of the new file.
 // Throws Error{environment}; leaves no temp file behind.
 void write_file(const fs::path& path, std::string_view data, unsigned mode = 0644);
@@ -38,6 +41,12 @@ void remove_stale_temps(const fs::path& folder);
 
 // The temporary name that will be renamed to `path`: same folder, hidden, with our process id.
 fs::path temp_path(const fs::path& path);
+
+// Gives the finished file `temp` its mode, syncs it and renames it to `path`.
+void commit_file(const fs::path& temp, const fs::path& path, unsigned mode = 0644);
+
+// Throws the Error{environment} for an errno met while writing `path`.
+[[noreturn]] void fail_write(const fs::path& path, int error);
 
 // mkdir -p, with an Error{environment} that names the folder.
 void make_dirs(const fs::path& path);

@@ -81,7 +81,9 @@ std::optional<Promise> promise_of(std::string_view python, std::string_view abi)
       abi_minor != minor) {
     return std::nullopt;  // no interpreter accepts such a pair, so it promises nothing
   }
-  return free_threaded ? Promise{{}, one} : Promise{one, {}};
+  Promise out;
+  (free_threaded ? out.free_threaded : out.gil) = one;
+  return out;
 }
 
 // What of `promised` isn't in `have`.

@@ -1,0 +1,24 @@
+#include "cli/options.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "matrix/base/error.h"
+
+namespace felloe {
+
+std::int64_t source_date_epoch(const std::string& written) {
+  const char* env = std::getenv("SOURCE_DATE_EPOCH");
+  const std::string text = !written.empty() ? written : env != nullptr ? env : "";
+  if (text.empty()) return 0;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    throw Error(ErrorKind::usage, written.empty() ? "SOURCE_DATE_EPOCH" : "--epoch",
+                "expected Unix seconds, got `" + text + "`",
+                "give a number, e.g. the time of the last commit: git log -1 --format=%ct");
+  }
+  return value;
+}
+
+}  // namespace felloe
