@@ -177,11 +177,7 @@ PythonSet intersect(const PythonSet& a, const PythonSet& b) {
     if (a.contains(m)) out.minors.insert(m);
   }
   if (a.from && b.from) out.from = std::max(*a.from, *b.from);
-  if (a.from &&
-      b.from) {  // the lower range reaches below the common one only where the other is single
-    out = normal(out);
-  }
-  return out;
+  return normal(out);
 }
 
 std::string to_text(const PythonSet& set) {
