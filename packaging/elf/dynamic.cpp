@@ -105,7 +105,8 @@ class Dynamic {
                                   "DT_STRTAB",
                                   size, elf_.bytes.size() - at));
     }
-    strings_ = elf_.bytes.slice(at, size);
+    elf_.strings = std::make_shared<const std::string>(elf_.bytes.slice(at, size).text());
+    strings_ = Bytes(*elf_.strings, elf_.bytes.name() + " string table");
     for (std::size_t i = 0; i < entry_at_.size(); ++i) {
       const std::uint64_t t = elf_.dynamic_tags[2 * i], value = elf_.dynamic_tags[2 * i + 1];
       if (t == kNeeded) elf_.needed.emplace_back(strings_.cstr(value));

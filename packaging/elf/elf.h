@@ -5,6 +5,7 @@
 // To read one more fact: a field here, filled in elf.cpp (headers) or dynamic.cpp (PT_DYNAMIC).
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ struct ElfVersionNeed {
 };
 
 struct ElfSymbol {
-  std::string_view name;  // a view into the bytes given to read_elf
+  std::string_view name;  // a view into ElfFile::strings (.symtab's: into the file's bytes)
   std::uint64_t value = 0, size = 0;
   std::uint64_t offset = 0;   // of the symbol entry, bytes in the file
   std::uint16_t section = 0;  // 0: undefined
@@ -89,8 +90,9 @@ struct ElfFile {
   std::uint64_t init = 0, fini = 0;                   // DT_INIT, DT_FINI; 0: none
   std::uint64_t init_array = 0, init_array_size = 0;  // virtual address, bytes
   std::uint64_t preinit_array = 0, preinit_array_size = 0;
-  std::vector<std::uint64_t> dynamic_tags;  // raw (tag, value) pairs, flattened
-  Bytes bytes;                              // the whole file; must outlive this object
+  std::vector<std::uint64_t> dynamic_tags;     // raw (tag, value) pairs, flattened
+  std::shared_ptr<const std::string> strings;  // copy of .dynstr: symbols outlive `bytes`
+  Bytes bytes;  // the whole file; not owned. May be dropped (set to {}) once only facts are wanted
 
   // Offset in the file of a virtual address, if `count` bytes from there are backed by the file.
   std::optional<std::uint64_t> offset_of(std::uint64_t vaddr, std::uint64_t count = 1) const;

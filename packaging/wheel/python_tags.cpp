@@ -62,28 +62,27 @@ std::string join_tags(const std::set<int>& minors, const char* end) {
 
 // Which interpreters a python-abi tag pair promises to serve.
 struct Promise {
+  bool known = false;  // false: no interpreter accepts such a pair, so it promises nothing
   PythonSet gil, free_threaded;
 };
 
-std::optional<Promise> promise_of(std::string_view python, std::string_view abi) {
-  if (!python.starts_with("cp") && !python.starts_with("py")) return std::nullopt;
+Promise promise_of(std::string_view python, std::string_view abi) {
+  if (!python.starts_with("cp") && !python.starts_with("py")) return {};
   const std::string_view digits = python.substr(2);
-  if (digits.empty() || digits[0] != '3') return std::nullopt;
+  if (digits.empty() || digits[0] != '3') return {};
   const int minor = digits.size() > 1 ? number(digits.substr(1)).value_or(0) : 0;
   const PythonSet one{{minor}, std::nullopt};
-  if (python.starts_with("py")) return Promise{PythonSet::since(minor), PythonSet::since(minor)};
-  if (abi == "abi3") return Promise{PythonSet::since(minor), {}};
-  if (abi == "abi3t") return Promise{PythonSet::since(minor), PythonSet::since(minor)};
-  if (abi == "none") return Promise{one, one};
+  if (python.starts_with("py")) return {true, PythonSet::since(minor), PythonSet::since(minor)};
+  if (abi == "abi3") return {true, PythonSet::since(minor), {}};
+  if (abi == "abi3t") return {true, PythonSet::since(minor), PythonSet::since(minor)};
+  if (abi == "none") return {true, one, one};
   int abi_minor = 0;
   bool free_threaded = false;
   if (!abi.starts_with("cp") || !parse_cpython(abi.substr(2), abi_minor, free_threaded) ||
       abi_minor != minor) {
-    return std::nullopt;  // no interpreter accepts such a pair, so it promises nothing
+    return {};
   }
-  Promise out;
-  (free_threaded ? out.free_threaded : out.gil) = one;
-  return out;
+  return free_threaded ? Promise{true, {}, one} : Promise{true, one, {}};
 }
 
 // What of `promised` isn't in `have`.
@@ -273,9 +272,9 @@ std::optional<std::string> unsupported_promise(const PythonSupport& support,
                                                std::string_view python, std::string_view abi) {
   if (support.any) return std::nullopt;
   const auto promise = promise_of(python, abi);
-  if (!promise) return std::nullopt;
-  const PythonSet gil = missing_from(promise->gil, support.gil);
-  const PythonSet ft = missing_from(promise->free_threaded, support.free_threaded);
+  if (!promise.known) return std::nullopt;
+  const PythonSet gil = missing_from(promise.gil, support.gil);
+  const PythonSet ft = missing_from(promise.free_threaded, support.free_threaded);
   if (gil.empty() && ft.empty()) return std::nullopt;
   // Under py3-none and cpXY-none free-threaded builds are only promised along with ordinary ones; a
   // module that ordinary ones load is judged by PY_ABI_NONE (fit), not here.
