@@ -30,7 +30,7 @@ struct Step {
   std::string id;     // unique, e.g. "build:x86_64-cpu"
   std::string kind;   // what it is, e.g. "build": groups steps in the report
   std::string title;  // for people
-  std::vector<std::string> deps;
+  std::vector<std::string> deps = {};
   Json inputs = Json::object();  // all that decides the result besides the results of `deps`
   std::function<StepOutput(StepContext&)> action;
   int attempts = 1;                 // tries for failures that may pass: child processes, network

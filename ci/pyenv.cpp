@@ -99,16 +99,21 @@ void pip_install(const PythonEnv& env, const std::vector<std::string>& requireme
       "the whole output is in the step's log");
 }
 
-std::pair<int, int> abi_version(const std::string& abi) {
+std::optional<std::pair<int, int>> parse_abi(const std::string& abi) {
   const std::string digits = split(abi, '-').front();
   int major = 0, minor = 0;
   if (!digits.starts_with("cp") || digits.size() < 4 ||
       !parse_int(std::string_view(digits).substr(2, 1), major) ||
       !parse_int(std::string_view(digits).substr(3), minor)) {
-    throw Error(ErrorKind::usage, abi, "not a Python ABI",
-                "write cp311 for one version or cp312-abi3 for the stable ABI from 3.12 on");
+    return std::nullopt;
   }
-  return {major, minor};
+  return std::pair(major, minor);
+}
+
+std::pair<int, int> abi_version(const std::string& abi) {
+  if (const auto version = parse_abi(abi)) return *version;
+  throw Error(ErrorKind::usage, abi, "not a Python ABI",
+              "write cp311 for one version or cp312-abi3 for the stable ABI from 3.12 on");
 }
 
 std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host) {

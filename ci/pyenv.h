@@ -39,7 +39,8 @@ struct PythonHeaders {
 };
 std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host);
 
-// "cp312-abi3" -> {3, 12}. Throws Error{usage} for a word that isn't of this form.
+// "cp312-abi3" -> {3, 12}; the second throws Error{usage} for a word that isn't of this form.
+std::optional<std::pair<int, int>> parse_abi(const std::string& abi);
 std::pair<int, int> abi_version(const std::string& abi);
 
 }  // namespace felloe

@@ -1,6 +1,5 @@
 #include "ci/source.h"
 
-#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "ci/state.h"
 #include "matrix/base/fs.h"
+#include "matrix/base/glob.h"
 #include "matrix/base/hash.h"
 #include "matrix/base/process.h"
 #include "matrix/base/text.h"
@@ -73,7 +73,7 @@ std::vector<std::string> source_files(const Project& project) {
   std::erase_if(files, [&](const std::string& file) {
     bool wanted = false;
     for (std::size_t i = 0; i < patterns.size(); ++i) {
-      if (::fnmatch(patterns[i].c_str(), file.c_str(), 0) == 0) wanted = used[i] = true;
+      if (glob_match(patterns[i], file)) wanted = used[i] = true;
     }
     return !wanted;
   });
@@ -81,7 +81,7 @@ std::vector<std::string> source_files(const Project& project) {
     if (!used[i]) {
       throw Error(ErrorKind::usage, "felloe.json#/source/inputs/" + std::to_string(i),
                   "no source file matches: " + patterns[i],
-                  "patterns are relative to felloe.json; `*` matches any text, also '/'");
+                  "patterns are relative to felloe.json; `**` stands for any number of folders");
     }
   }
   return files;

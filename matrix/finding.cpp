@@ -9,9 +9,12 @@ namespace felloe {
 
 const char* severity_name(Severity severity) {
   switch (severity) {
-    case Severity::info: return "info";
-    case Severity::warning: return "warning";
-    case Severity::error: return "error";
+    case Severity::info:
+      return "info";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
   }
   return "error";
 }
@@ -29,6 +32,24 @@ Json to_json(const Finding& f) {
               {"symbol", f.symbol},   {"offset", f.offset ? Json(*f.offset) : Json(nullptr)},
               {"message", f.message}, {"hint", f.hint},
               {"data", f.data}};
+}
+
+Finding finding_from_json(const Json& json, const std::string& where) {
+  try {
+    Finding f;
+    f.code = json.at("code");
+    f.severity = parse_severity(json.at("severity"));
+    f.wheel = json.at("wheel");
+    f.file = json.at("file");
+    f.symbol = json.at("symbol");
+    if (!json.at("offset").is_null()) f.offset = json.at("offset").get<std::uint64_t>();
+    f.message = json.at("message");
+    f.hint = json.at("hint");
+    f.data = json.at("data");
+    return f;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::input, where, std::string("not a finding: ") + error.what());
+  }
 }
 
 void sort_findings(std::vector<Finding>& findings) {
