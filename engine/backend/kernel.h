@@ -1,7 +1,8 @@
 // What host code and kernels say to each other: plain data and function pointers, nothing inline.
 // This is the only header besides functor/ that a per-ISA kernel file may include (the ISA fence:
 // an inline function here would be compiled with AVX flags in one object and picked by the linker
-// for all). All strides are in bytes. Bool is one byte; any nonzero byte is true, results are 0 or 1.
+// for all). All strides are in bytes. Bool is one byte; any nonzero byte is true, results are 0
+// or 1.
 #pragma once
 #include <stdint.h>
 
@@ -10,8 +11,21 @@ namespace treadle {
 // The dtypes of PyTorch's lattice, in the order of promotion inside each kind. A null table entry
 // means: no kernel for this dtype, which the caller turns into a clear error.
 enum class DType : uint8_t {
-  boolean, uint8, int8, int16, int32, int64, uint16, uint32, uint64,
-  float16, bfloat16, float32, float64, complex64, complex128,
+  boolean,
+  uint8,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  complex64,
+  complex128,
 };
 
 namespace kernel {
@@ -53,10 +67,10 @@ struct MapArgs {
 };
 using MapFn = uint32_t (*)(const MapArgs&);  // returns Status bits
 
-// Reduction of a strided block: for each of `outer` outputs, `count` elements along one strided axis.
-// out[o] at out + o * out_stride; element (o, r) at in + o * in_outer + r * in_reduce. `index` is the
-// int64 output of arg-variants, else null. The order of summation is a fixed tree over r that depends
-// on `count` alone: not on strides, threads or ISA width.
+// Reduction of a strided block: for each of `outer` outputs, `count` elements along one strided
+// axis. out[o] at out + o * out_stride; element (o, r) at in + o * in_outer + r * in_reduce.
+// `index` is the int64 output of arg-variants, else null. The order of summation is a fixed tree
+// over r that depends on `count` alone: not on strides, threads or ISA width.
 struct ReduceArgs {
   int64_t outer, count;
   char* out;
@@ -81,9 +95,11 @@ struct RowArgs {
 using RowFn = void (*)(const RowArgs&);
 
 // Indexing by `indices` int64 arrays at once. Position p in [0, count) names the element
-//   data + p * data_stride + sum_k wrap(index_k[p]) * step[k],     wrap: -size..-1 counts from the end
+//   data + p * data_stride + sum_k wrap(index_k[p]) * step[k],     wrap: -size..-1 counts from the
+//   end
 // and from there `inner` elements, data_inner apart. `values` is the other side. With data_stride 0
-// this is x[i, j, ...]; with data_stride = row bytes and one index it is gather/scatter along a row.
+// this is x[i, j, ...]; with data_stride = row bytes and one index it is gather/scatter along a
+// row.
 struct IndexArgs {
   int64_t count;
   int64_t indices;
@@ -97,7 +113,8 @@ struct IndexArgs {
   int64_t values_stride;
   int64_t inner, data_inner, values_inner;
 };
-// Returns -1, or p * kMaxIndices + k of the first index out of range (nothing at or after p is touched).
+// Returns -1, or p * kMaxIndices + k of the first index out of range (nothing at or after p is
+// touched).
 using IndexFn = int64_t (*)(const IndexArgs&);
 
 // C (m x n) = alpha * A (m x k) * B (k x n) + beta * C; beta == 0 doesn't read C. Strides in bytes.
@@ -152,7 +169,8 @@ struct Table {
   int64_t (*count_true)(const char* mask, int64_t n, int64_t stride);
   void (*true_positions)(const char* mask, int64_t n, int64_t stride, int64_t* out, int64_t base);
 
-  GemmFn gemm[kDTypes];  // single thread, for small sizes and where no BLAS is found; f32 f64 i64 u8
+  GemmFn
+      gemm[kDTypes];  // single thread, for small sizes and where no BLAS is found; f32 f64 i64 u8
 };
 
 }  // namespace kernel
