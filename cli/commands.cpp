@@ -8,6 +8,7 @@ const std::vector<Subcommand>& commands() {
       inspect_command(),
       matrix_command(),
       package_command(),
+      probe_command(),
   };
   return table;
 }

@@ -9,6 +9,7 @@ namespace felloe {
 Subcommand inspect_command();
 Subcommand matrix_command();
 Subcommand package_command();
+Subcommand probe_command();
 
 // All of them, in the order of `felloe --help`.
 const std::vector<Subcommand>& commands();
