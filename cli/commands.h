@@ -6,6 +6,7 @@
 
 namespace felloe {
 
+Subcommand index_command();
 Subcommand inspect_command();
 Subcommand matrix_command();
 Subcommand package_command();
