@@ -108,9 +108,10 @@ class Publisher {
   IndexResult write() {
     for (const Incoming& in : incoming_) {
       const fs::path target = simple_ / in.project / in.entry.file;
-      std::error_code ec;
-      if (!published_.contains(in.entry.file) || fs::file_size(target, ec) != in.entry.size || ec) {
-        // A copy, not a hard link: what is published must not change with somebody's build folder.
+      // A copy, not a hard link: what is published must not change with somebody's build folder.
+      // One that was damaged since is put right.
+      std::uint64_t size = 0;
+      if (!fs::exists(target) || hash_file(target, size) != in.entry.sha256) {
         const MappedFile bytes(in.wheel);
         if (sha256_hex(bytes.bytes().text()) != in.entry.sha256) {
           throw Error(ErrorKind::input, in.wheel.string(), "changed while it was being published",
