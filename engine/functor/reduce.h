@@ -89,11 +89,11 @@ struct Any {
   }
   template <class A>
   TREADLE_HD static A take(A a, A x) {
-    return a | x;
+    return A(a | x);
   }
   template <class A>
   TREADLE_HD static A join(A a, A b) {
-    return a | b;
+    return A(a | b);
   }
 };
 struct All {
@@ -112,11 +112,11 @@ struct All {
   }
   template <class A>
   TREADLE_HD static A take(A a, A x) {
-    return a & x;
+    return A(a & x);
   }
   template <class A>
   TREADLE_HD static A join(A a, A b) {
-    return a & b;
+    return A(a & b);
   }
 };
 
