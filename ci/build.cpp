@@ -64,6 +64,7 @@ std::vector<std::string> configure_arguments(const BuildRequest& request,
 BuildAbis find_build_abis(const Target& target, const HostFacts& host) {
   BuildAbis out;
   for (const std::string& abi : target.python_abis) {
+    if (abi == "none") continue;  // a wheel without extension modules
     const auto headers = find_headers(abi, host);
     if (!headers) {
       const auto [major, minor] = abi_version(abi);
