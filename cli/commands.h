@@ -6,6 +6,7 @@
 
 namespace felloe {
 
+Subcommand check_command();
 Subcommand index_command();
 Subcommand inspect_command();
 Subcommand matrix_command();

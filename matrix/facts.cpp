@@ -134,7 +134,7 @@ void fields(auto& io, Is<HostCpu> auto& v) {
 void fields(auto& io, Is<HostPython> auto& v) {
   io("path", v.path);
   io("implementation", v.implementation, kImplementation);
-  io("version", v.version, kVersion);
+  io("version", v.version);
   io("abi", v.abi);
   io("machine", v.machine, kMachine);
   io("elf_class", v.elf_class);

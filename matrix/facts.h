@@ -17,7 +17,7 @@ namespace felloe {
 template <class T>
 class Fact {
  public:
-  Fact() = default;                                          // unknown
+  Fact() = default;                                                  // unknown
   Fact(T value) : state_(State::known), value_(std::move(value)) {}  // NOLINT: implicit by design
   static Fact none() {
     Fact f;
@@ -42,7 +42,7 @@ class Fact {
 // ---- HostFacts: "felloe/host/1" ---------------------------------------------------------------
 
 struct HostOs {
-  std::string kernel;   // "Linux", "Darwin", "Windows"
+  std::string kernel;  // "Linux", "Darwin", "Windows"
   Fact<std::string> release;
   std::string machine;  // what uname says; never decides
   Fact<std::string> native_machine;
@@ -66,8 +66,8 @@ struct HostLib {
 struct HostCpu {
   std::string machine;  // "x86_64", "aarch64", "armv7l", "i686"
   Fact<std::string> vendor, model, part;
-  Fact<std::vector<std::string>> features;     // kernel names, usable on every online core
-  Fact<std::string> level;                     // "v1".."v4"
+  Fact<std::vector<std::string>> features;  // kernel names, usable on every online core
+  Fact<std::string> level;                  // "v1".."v4"
   Fact<std::int64_t> sve_vl_bits, cores;
   Fact<std::vector<std::string>> some_cores, os_disabled;
 };
@@ -140,7 +140,7 @@ struct Unresolved {
 
 struct IsaRequirement {
   std::string feature;
-  std::string when;   // "load" or "call"
+  std::string when;            // "load" or "call"
   std::string guard = "none";  // "none" or "unknown"
   Fact<Where> where;
 };
