@@ -54,8 +54,8 @@ constexpr Line kProducts[] = {
     {" A30", "datacenter"},      {" A40", "datacenter"},      {" A2", "datacenter"},
     {" H100", "datacenter"},     {" H200", "datacenter"},     {" H20", "datacenter"},
     {" H800", "datacenter"},     {" B200", "datacenter"},     {" B300", "datacenter"},
-    {" L4", "datacenter"},       {" L40", "datacenter"},      {" T4", "datacenter"},
-    {" V100", "datacenter"},     {" P100", "datacenter"}};
+    {" L4", "datacenter"},       {" L40", "datacenter"},      {" V100", "datacenter"},
+    {" P100", "datacenter"}};
 
 Fact<std::string> product_of(const std::string& name) {
   for (const Line& line : kProducts) {

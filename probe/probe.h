@@ -9,9 +9,9 @@
 namespace felloe {
 
 struct ProbeOptions {
-  std::filesystem::path root;      // not empty: replay this recorded machine or system tree
-  std::filesystem::path record;    // not empty: also write everything that was read there
-  std::optional<Environment> env;  // instead of the process's own environment; live machines only
+  std::filesystem::path root{};      // not empty: replay this recorded machine or system tree
+  std::filesystem::path record{};    // not empty: also write everything that was read there
+  std::optional<Environment> env{};  // instead of the process's own environment; live machines only
 };
 
 // A fact that can't be read never fails the probe: it is left unknown and `degraded` says why.
