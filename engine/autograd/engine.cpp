@@ -38,6 +38,7 @@ class Run {
   // Only paths to these are followed.
   void restrict_to(std::span<const Tensor> inputs, std::vector<Tensor>* captured) {
     captured_ = captured;
+    targets_ = inputs;
     restricted_ = true;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Edge e = gradient_edge(inputs[i]);
@@ -71,7 +72,10 @@ class Run {
   std::unordered_map<Node*, std::vector<Capture>> node_captures_;
   std::unordered_map<Node*, bool> needed_;
   std::vector<Tensor>* captured_ = nullptr;
+  std::span<const Tensor> targets_;  // of restrict_to
 };
+
+void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph);
 
 // Marks the nodes from which an input can be reached; depth first with its own stack.
 void Run::find_needed(std::span<const Edge> roots) {
@@ -172,7 +176,10 @@ void Run::visit(Task task) {
   if (const auto c = node_captures_.find(&node); c != node_captures_.end()) {
     for (const Capture& capture : c->second) {
       if (capture.edge.nr < task.grads.size()) {
-        if (captured_) (*captured_)[capture.index] = task.grads[capture.edge.nr];
+        if (captured_)
+          (*captured_)[capture.index] = task.grads[capture.edge.nr];
+        else if (task.grads[capture.edge.nr].defined())
+          accumulate_grad(targets_[capture.index], task.grads[capture.edge.nr], create_graph_);
       }
     }
     // Nothing beyond this node is asked for.

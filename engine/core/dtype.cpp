@@ -67,9 +67,8 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
   if (!lower) return higher;
   if (is_complex(*higher)) return higher;
   if (is_floating(*higher)) return is_complex(*lower) ? to_complex(*higher) : *higher;
-  if (*higher == DType::boolean || is_floating(*lower) || is_complex(*lower)) {
-    return promote_types(*higher, *lower);
-  }
+  if (is_floating(*lower) || is_complex(*lower)) return lower;
+  if (*higher == DType::boolean) return promote_types(*higher, *lower);
   return higher;
 }
 

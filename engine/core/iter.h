@@ -11,9 +11,6 @@
 
 namespace treadle {
 
-// Work below this many elements stays on the calling thread.
-inline constexpr std::int64_t kGrain = 32768;
-
 // The shape that all operands broadcast to. Throws Error{runtime} with PyTorch's text naming both
 // sizes and the dimension. Undefined operands are skipped.
 Dims broadcast_shapes(const Dims& a, const Dims& b);

@@ -21,12 +21,38 @@ Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
 Tensor sub(const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
 Tensor mul(const Tensor& self, const Tensor& other);
 Tensor div(const Tensor& self, const Tensor& other);
+Tensor div_trunc(const Tensor& self, const Tensor& other);  // rounding_mode="trunc"
 Tensor floor_divide(const Tensor& self, const Tensor& other);
 Tensor remainder(const Tensor& self, const Tensor& other);
 Tensor pow(const Tensor& self, const Tensor& exponent);
 Tensor maximum(const Tensor& self, const Tensor& other);
 Tensor minimum(const Tensor& self, const Tensor& other);
+Tensor atan2(const Tensor& self, const Tensor& other);
+Tensor logical_and(const Tensor& self, const Tensor& other);
+Tensor logical_or(const Tensor& self, const Tensor& other);
 Tensor neg(const Tensor& self);
+Tensor abs(const Tensor& self);
+Tensor sign(const Tensor& self);
+Tensor square(const Tensor& self);
+Tensor sqrt(const Tensor& self);
+Tensor rsqrt(const Tensor& self);
+Tensor exp(const Tensor& self);
+Tensor expm1(const Tensor& self);
+Tensor log(const Tensor& self);
+Tensor log1p(const Tensor& self);
+Tensor sin(const Tensor& self);
+Tensor cos(const Tensor& self);
+Tensor sinh(const Tensor& self);
+Tensor cosh(const Tensor& self);
+Tensor tanh(const Tensor& self);
+Tensor erf(const Tensor& self);
+Tensor sigmoid(const Tensor& self);
+Tensor relu(const Tensor& self);
+Tensor gelu(const Tensor& self, const std::string& approximate = "none");
+Tensor floor(const Tensor& self);
+Tensor trunc(const Tensor& self);
+Tensor logical_not(const Tensor& self);
+Tensor isnan(const Tensor& self);
 Tensor eq(const Tensor& self, const Tensor& other);
 Tensor ne(const Tensor& self, const Tensor& other);
 Tensor lt(const Tensor& self, const Tensor& other);
@@ -34,6 +60,10 @@ Tensor le(const Tensor& self, const Tensor& other);
 Tensor gt(const Tensor& self, const Tensor& other);
 Tensor ge(const Tensor& self, const Tensor& other);
 Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other);
+// The name of where() in derivative formulas (functor/op.h).
+inline Tensor select(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return where(condition, a, b);
+}
 
 // In-place forms return their first argument.
 Tensor add_(const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
@@ -119,6 +149,7 @@ Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index);
 Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src);
 Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index);
 Tensor nonzero(const Tensor& self);
+Tensor flip(const Tensor& self, const Dims& dims);
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value);
 
 // Reductions. An empty `dim` means all dimensions.

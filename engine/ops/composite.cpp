@@ -1,0 +1,272 @@
+// Ops made of other ops: joining, triangles, division with rounding, comparisons of whole tensors.
+// No kernel and no derivative of their own, cat and triangles apart.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/core/iter.h"
+#include "engine/ops/native.h"
+#include "engine/ops/view_util.h"
+
+namespace treadle {
+
+Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  if (tensors.empty())
+    fail(ErrorKind::runtime, "torch.cat(): expected a non-empty list of Tensors");
+  // PyTorch's old rule: an empty vector joins with anything.
+  std::vector<Tensor> parts;
+  Promotion promotion;
+  for (const Tensor& t : tensors) promotion.add(t);
+  const DType dtype = promotion.result();
+  for (const Tensor& t : tensors) {
+    if (t.dim() == 0)
+      fail(ErrorKind::runtime, "zero-dimensional tensor (at position " +
+                                   std::to_string(&t - tensors.data()) +
+                                   ") cannot be concatenated");
+    if (!(t.dim() == 1 && t.numel() == 0)) parts.push_back(t);
+  }
+  if (parts.empty()) return Tensor::empty({0}, dtype);
+  const Tensor& first = parts[0];
+  dim = wrap_dim(dim, first.dim());
+  Dims shape = first.shape();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Tensor& t = parts[i];
+    if (t.dim() != first.dim()) {
+      fail(ErrorKind::runtime, "Tensors must have same number of dimensions: got " +
+                                   std::to_string(first.dim()) + " and " + std::to_string(t.dim()));
+    }
+    for (std::int64_t d = 0; d < t.dim(); ++d) {
+      if (d != dim && t.shape()[d] != first.shape()[d]) {
+        fail(ErrorKind::runtime, "Sizes of tensors must match except in dimension " +
+                                     std::to_string(dim) + ". Expected size " +
+                                     std::to_string(first.shape()[d]) + " but got size " +
+                                     std::to_string(t.shape()[d]) + " for tensor number " +
+                                     std::to_string(i) + " in the list.");
+      }
+    }
+    shape[dim] += t.shape()[dim];
+  }
+  const Tensor out = Tensor::empty(shape, dtype);
+  bool tape = false;
+  {
+    std::int64_t at = 0;
+    for (const Tensor& t : parts) {
+      tape |= needs_tape({&t});
+      const NoGrad off;
+      cast_into(narrow(detach(out), dim, at, t.shape()[dim]), t);
+      at += t.shape()[dim];
+    }
+  }
+  if (!tape || !is_differentiable(dtype)) return out;
+  std::vector<std::pair<std::int64_t, DType>> pieces;
+  for (const Tensor& t : parts) pieces.emplace_back(t.shape()[dim], t.dtype());
+  const auto backward = [pieces, dim](Node& n, const Gradients& g) {
+    Gradients r(pieces.size());
+    if (none(g)) return r;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (n.needs(static_cast<std::uint32_t>(i)))
+        r[i] = to(narrow(g[0], dim, at, pieces[i].first), pieces[i].second);
+      at += pieces[i].first;
+    }
+    return r;
+  };
+  Ref<Node> node(new FnNode("CatBackward0", static_cast<std::uint32_t>(parts.size()), backward));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    node->edge(static_cast<std::uint32_t>(i)) = gradient_edge(parts[i]);
+  set_history(out, std::move(node));
+  return out;
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, std::int64_t dim) {
+  if (tensors.empty()) fail(ErrorKind::runtime, "stack expects a non-empty TensorList");
+  dim = wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> wide;
+  for (const Tensor& t : tensors) {
+    if (t.shape() != tensors[0].shape()) {
+      fail(ErrorKind::runtime, "stack expects each tensor to be equal size, but got " +
+                                   to_string(tensors[0].shape()) + " at entry 0 and " +
+                                   to_string(t.shape()) + " at entry " +
+                                   std::to_string(&t - tensors.data()));
+    }
+    wide.push_back(unsqueeze(t, dim));
+  }
+  return cat(wide, dim);
+}
+
+namespace {
+
+Tensor triangle(const Tensor& self, std::int64_t diagonal, bool upper) {
+  if (self.dim() < 2)
+    fail(ErrorKind::runtime,
+         std::string(upper ? "triu" : "tril") + ": input tensor must have at least 2 dimensions");
+  const Tensor row = unsqueeze(arange(0, self.size(-2), 1, DType::int64), 1);
+  const Tensor distance = sub(arange(0, self.size(-1), 1, DType::int64), row);
+  const Tensor keep =
+      upper ? ge(distance, Tensor::wrapped(diagonal)) : le(distance, Tensor::wrapped(diagonal));
+  return where(keep, self, zeros({}, self.dtype()));
+}
+Tensor triu(const Tensor& self, std::int64_t diagonal) { return triangle(self, diagonal, true); }
+Tensor tril(const Tensor& self, std::int64_t diagonal) { return triangle(self, diagonal, false); }
+
+Tensor div_mode(const Tensor& self, const Tensor& other, const std::optional<std::string>& mode) {
+  if (!mode) return div(self, other);
+  if (*mode == "floor") return floor_divide(self, other);
+  if (*mode == "trunc") return div_trunc(self, other);
+  fail(ErrorKind::runtime,
+       "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + *mode +
+           "'");
+}
+void div_mode_inplace(const Tensor& self, const Tensor& other,
+                      const std::optional<std::string>& mode) {
+  check_inplace(self);
+  const Tensor r = div_mode(self, other, mode);
+  if (!can_cast(r.dtype(), self.dtype())) {
+    fail(ErrorKind::runtime, "result type " + std::string(info(r.dtype()).scalar) +
+                                 " can't be cast to the desired output type " +
+                                 std::string(info(self.dtype()).scalar));
+  }
+  copy_(self, r);
+}
+Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return sub(other, self, alpha);
+}
+
+bool equal(const Tensor& self, const Tensor& other) {
+  return self.shape() == other.shape() && all(eq(detach(self), detach(other))).item_int() != 0;
+}
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  if (self.dtype() != other.dtype()) {
+    fail(ErrorKind::runtime, std::string(info(self.dtype()).scalar) + " did not match " +
+                                 std::string(info(other.dtype()).scalar));
+  }
+  const NoGrad off;
+  Tensor close = eq(self, other);
+  if (equal_nan && is_floating(self.dtype()))
+    close = logical_or(close, logical_and(isnan(self), isnan(other)));
+  if (rtol == 0 && atol == 0) return close;
+  const Tensor a = to(self, DType::float64), b = to(other, DType::float64);
+  const Tensor error = abs(sub(a, b));
+  const Tensor finite = lt(error, Tensor(HUGE_VAL));
+  return logical_or(close,
+                    logical_and(finite, le(error, add(mul(abs(b), Tensor(rtol)), Tensor(atol)))));
+}
+bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  return all(isclose(self, other, rtol, atol, equal_nan)).item_int() != 0;
+}
+
+Tensor repeat(const Tensor& self, const Dims& repeats) {
+  if (repeats.size() < self.dim()) {
+    fail(ErrorKind::runtime,
+         "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+         "tensor");
+  }
+  // [r0, s0, r1, s1, ...] expanded, then merged pairwise.
+  Dims thin, wide, shape;
+  const std::int64_t shift = repeats.size() - self.dim();
+  for (std::int64_t i = 0; i < repeats.size(); ++i) {
+    const std::int64_t s = i < shift ? 1 : self.shape()[i - shift];
+    if (repeats[i] < 0)
+      fail(ErrorKind::runtime,
+           "Trying to create tensor with negative dimension " + std::to_string(repeats[i]));
+    thin.push_back(1);
+    thin.push_back(s);
+    wide.push_back(repeats[i]);
+    wide.push_back(s);
+    shape.push_back(repeats[i] * s);
+  }
+  return reshape(expand(reshape(self, thin), wide), shape);
+}
+
+Tensor diagonal(const Tensor& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
+  dim1 = wrap_dim(dim1, self.dim());
+  dim2 = wrap_dim(dim2, self.dim());
+  if (dim1 == dim2)
+    fail(ErrorKind::runtime, "diagonal dimensions cannot be identical " + std::to_string(dim1) +
+                                 ", " + std::to_string(dim2));
+  const std::int64_t rows = self.shape()[dim1], columns = self.shape()[dim2];
+  const std::int64_t n = std::max<std::int64_t>(
+      0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  Dims shape, strides;
+  for (std::int64_t d = 0; d < self.dim(); ++d) {
+    if (d == dim1 || d == dim2) continue;
+    shape.push_back(self.shape()[d]);
+    strides.push_back(self.strides()[d]);
+  }
+  shape.push_back(n);
+  strides.push_back(self.strides()[dim1] + self.strides()[dim2]);
+  std::int64_t start = self.impl()->offset;
+  if (n > 0) start += offset >= 0 ? offset * self.strides()[dim2] : -offset * self.strides()[dim1];
+  return as_strided(self, shape, strides, start);
+}
+Tensor trace(const Tensor& self) {
+  if (self.dim() != 2)
+    fail(ErrorKind::runtime,
+         "trace: expected a matrix, but got tensor with dim " + std::to_string(self.dim()));
+  return sum(diagonal(self, 0, 0, 1));
+}
+Tensor diag(const Tensor& self, std::int64_t offset) {
+  if (self.dim() == 2) return clone(diagonal(self, offset, 0, 1));
+  if (self.dim() != 1)
+    fail(ErrorKind::runtime,
+         "diag(): Supports 1D or 2D tensors. Got " + std::to_string(self.dim()) + "D");
+  const std::int64_t n = self.size(0) + std::abs(offset);
+  const Tensor out = zeros({n, n}, self.dtype());
+  copy_(diagonal(out, offset, 0, 1), self);
+  return out;
+}
+
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors) {
+  Dims shape;
+  for (const Tensor& t : tensors) shape = broadcast_shapes(shape, t.shape());
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(expand(t, shape));
+  return out;
+}
+Tensor broadcast_to(const Tensor& self, const Dims& size) { return expand(self, size); }
+
+constexpr unsigned kBoth = kFunction | kMethod;
+constexpr unsigned kAll = kBoth | kOut;
+
+}  // namespace
+
+std::span<const OpDef> composite_ops() {
+  static constexpr OpDef rows[] = {
+      native<cat>("cat(Tensor[] tensors, int dim=0) -> Tensor",
+                  "Joined along a dimension that exists.", kFunction | kOut),
+      native<cat>("concat(Tensor[] tensors, int dim=0) -> Tensor", "cat().", kFunction | kOut),
+      native<stack>("stack(Tensor[] tensors, int dim=0) -> Tensor", "Joined along a new dimension.",
+                    kFunction | kOut),
+      native<triu>("triu(Tensor self, int diagonal=0) -> Tensor", "Upper triangle, 0 elsewhere.",
+                   kAll),
+      native<tril>("tril(Tensor self, int diagonal=0) -> Tensor", "Lower triangle, 0 elsewhere.",
+                   kAll),
+      native<div_mode, div_mode_inplace>(
+          "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+          "Quotient, rounded by 'trunc' or 'floor' if given.", kAll),
+      native<rsub>("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                   "other - alpha * self.", kFunction),
+      native<equal>("equal(Tensor self, Tensor other) -> bool",
+                    "Same shape and all elements equal.", kBoth, false),
+      native<isclose>("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
+                      "equal_nan=False) -> Tensor",
+                      "|self - other| <= atol + rtol * |other|.", kBoth, false),
+      native<allclose>("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, "
+                       "bool equal_nan=False) -> bool",
+                       "Whether isclose() holds everywhere.", kBoth, false),
+      native<repeat>("repeat(Tensor self, int[] repeats) -> Tensor",
+                     "Copies side by side along each dimension.", kMethod),
+      native<diagonal>(
+          "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+          "The diagonal of two dimensions as the last one.", kBoth),
+      native<diag>("diag(Tensor self, int diagonal=0) -> Tensor",
+                   "A vector as diagonal matrix, or the diagonal of a matrix.", kAll),
+      native<trace>("trace(Tensor self) -> Tensor", "Sum of the diagonal.", kBoth),
+      native<broadcast_tensors>("broadcast_tensors(Tensor[] tensors) -> Tensor[]",
+                                "All expanded to their common shape.", kFunction),
+      native<broadcast_to>("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", "expand().",
+                           kBoth),
+  };
+  return rows;
+}
+
+}  // namespace treadle

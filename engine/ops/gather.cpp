@@ -1,0 +1,438 @@
+// Gather and scatter along one dimension, and what is made of them: index_select, index_add,
+// embedding, one_hot, masked_fill, sort, topk, flip.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/backend/cpu/dispatch.h"
+#include "engine/core/iter.h"
+#include "engine/core/visit.h"
+#include "engine/ops/native.h"
+#include "engine/ops/reduce.h"
+#include "engine/ops/view_util.h"
+
+namespace treadle {
+namespace {
+
+void check_index(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index) {
+  if (index.dtype() != DType::int64) {
+    fail(ErrorKind::runtime,
+         std::string(op) + "(): Expected dtype int64 for index, got " + repr(index.dtype()));
+  }
+  if (std::max<std::int64_t>(index.dim(), 1) != std::max<std::int64_t>(self.dim(), 1)) {
+    fail(
+        ErrorKind::runtime,
+        "Index tensor must have the same number of dimensions as input tensor: " + std::string(op) +
+            "() got " + std::to_string(index.dim()) + " and " + std::to_string(self.dim()));
+  }
+  if (index.numel() == 0) return;
+  for (std::int64_t d = 0; d < index.dim(); ++d) {
+    if (d != dim && index.shape()[d] > self.shape()[d]) {
+      fail(ErrorKind::runtime, "Size does not match at dimension " + std::to_string(d) +
+                                   " expected index " + to_string(index.shape()) +
+                                   " to be no larger than self " + to_string(self.shape()) +
+                                   " apart from dimension " + std::to_string(dim));
+    }
+  }
+  const NoGrad off;
+  const std::int64_t low =
+      reduce(Reduction::min, detach(index), dim_mask({}, index.dim()), false).item_int();
+  if (low < 0) {
+    fail(ErrorKind::runtime, "index " + std::to_string(low) + " is out of bounds for dimension " +
+                                 std::to_string(dim) + " with size " +
+                                 std::to_string(self.dim() > 0 ? self.shape()[dim] : 1));
+  }
+}
+
+Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? reshape(t, {1}) : t; }
+
+// Runs an index kernel between data[.., index[i..], ..] and values[i..]. The longest dimension of
+// the index is the kernel's loop, the others are walked here.
+void along(kernel::IndexFn fn, const Tensor& data0, std::int64_t dim, const Tensor& index0,
+           const Tensor& values0) {
+  if (!fn)
+    fail(ErrorKind::not_implemented,
+         "gather and scatter aren't implemented for dtype " + repr(data0.dtype()));
+  const NoGrad off;
+  const Tensor data = at_least_1d(detach(data0)), index = at_least_1d(detach(index0)),
+               values = at_least_1d(detach(values0));
+  const std::int64_t item = item_size(data.dtype()), n = index.dim();
+  if (index.numel() == 0) return;
+  std::int64_t p = dim;
+  for (std::int64_t d = 0; d < n; ++d) {
+    if (index.shape()[d] > index.shape()[p]) p = d;
+  }
+  kernel::IndexArgs args{};
+  args.count = index.shape()[p];
+  args.indices = 1;
+  args.index_stride[0] = index.strides()[p] * 8;
+  args.size[0] = data.shape()[dim];
+  args.step[0] = data.strides()[dim] * item;
+  args.data_stride = p == dim ? 0 : data.strides()[p] * item;
+  args.values_stride = values.strides()[p] * item;
+  args.inner = 1;
+  args.data_inner = args.values_inner = item;
+  const std::int64_t lines = index.numel() / args.count;
+  for (std::int64_t l = 0; l < lines; ++l) {
+    std::int64_t at = l, oi = 0, od = 0, ov = 0;
+    for (std::int64_t d = n - 1; d >= 0; --d) {
+      if (d == p) continue;
+      const std::int64_t i = at % index.shape()[d];
+      at /= index.shape()[d];
+      oi += i * index.strides()[d];
+      ov += i * values.strides()[d];
+      if (d != dim) od += i * data.strides()[d];
+    }
+    args.index[0] = index.data() + oi * 8;
+    args.data = data.data() + od * item;
+    args.values = values.data() + ov * item;
+    const std::int64_t bad = fn(args);
+    if (bad < 0) continue;
+    const std::int64_t position = bad / kernel::kMaxIndices;
+    const auto* line = reinterpret_cast<const std::int64_t*>(args.index[0]);
+    fail(ErrorKind::runtime, "index " + std::to_string(line[position * index.strides()[p]]) +
+                                 " is out of bounds for dimension " + std::to_string(dim) +
+                                 " with size " + std::to_string(args.size[0]));
+  }
+}
+
+std::size_t type_of(const Tensor& t) { return static_cast<std::size_t>(t.dtype()); }
+
+enum class Scatter : std::uint8_t { put, add };
+
+void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tensor& index,
+                  const Tensor& src, const char* op) {
+  dim = wrap_dim(dim, self.dim());
+  check_inplace(self);
+  check_internal_overlap(self);
+  check_index(op, self, dim, index);
+  if (src.dtype() != self.dtype()) {
+    fail(ErrorKind::runtime, std::string(op) + "(): Expected self.dtype to be equal to src.dtype");
+  }
+  for (std::int64_t d = 0; d < index.dim(); ++d) {
+    if (src.dim() != index.dim() || index.shape()[d] > src.shape()[d]) {
+      fail(ErrorKind::runtime, "Expected index " + to_string(index.shape()) +
+                                   " to be no larger than src " + to_string(src.shape()) +
+                                   " in every dimension");
+    }
+  }
+  Ref<Node> node;
+  if (is_differentiable(self.dtype()) && needs_tape({&self, &src})) {
+    node = make_node(
+        how == Scatter::add ? "ScatterAddBackward0" : "ScatterBackward0", {&self, &src},
+        [how, dim, index, shape = src.shape()](Node& n, const Gradients& g) {
+          Gradients r(2);
+          if (none(g)) return r;
+          if (n.needs(0)) {
+            r[0] = g[0];
+            if (how == Scatter::put) {
+              r[0] = clone(g[0]);
+              scatter_into(how, r[0], dim, index, zeros(index.shape(), g[0].dtype()), "scatter");
+            }
+          }
+          if (n.needs(1)) {
+            r[1] = gather(g[0], dim, index);
+            if (r[1].shape() != shape) {
+              const Tensor part = r[1];
+              r[1] = embed(part, shape, [s = part.shape()](Tensor t) {
+                for (std::int64_t d = 0; d < s.size(); ++d) t = narrow(t, d, 0, s[d]);
+                return t;
+              });
+            }
+          }
+          return r;
+        });
+  }
+  const Tensor values = src.impl()->storage == self.impl()->storage ? cast(src, src.dtype()) : src;
+  along(how == Scatter::add ? table().index_add[type_of(self)] : table().index_put[type_of(self)],
+        self, dim, index, values);
+  self.impl()->storage->bump();
+  if (node) rebase_history(self, std::move(node));
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index) {
+  dim = wrap_dim(dim, self.dim());
+  check_index("gather", self, dim, index);
+  const Tensor out = Tensor::empty(index.shape(), self.dtype());
+  along(table().index_get[type_of(self)], self, dim, index, out);
+  if (needs_tape({&self})) {
+    record("GatherBackward0", out, {&self},
+           [dim, index, shape = self.shape()](Node&, const Gradients& g) {
+             return none(g) ? Gradients(1)
+                            : Gradients{scatter_add(zeros(shape, g[0].dtype()), dim, index, g[0])};
+           });
+  }
+  return out;
+}
+
+Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  const Tensor out = clone(self);
+  scatter_into(Scatter::add, out, dim, index, src, "scatter_add");
+  return out;
+}
+
+Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
+  dim = wrap_dim(dim, self.dim());
+  if (index.dim() > 1) fail(ErrorKind::index, "index_select(): Index is supposed to be a vector");
+  if (index.dtype() != DType::int64) {
+    fail(ErrorKind::runtime,
+         "index_select(): Expected dtype int32 or int64 for index, got " + repr(index.dtype()));
+  }
+  std::vector<Tensor> all(static_cast<std::size_t>(dim));
+  all.push_back(at_least_1d(index));
+  if (self.dim() == 0) return reshape(treadle::index(reshape(self, {1}), all), {});
+  return treadle::index(self, all);
+}
+
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  if (mask.dtype() != DType::boolean) {
+    fail(ErrorKind::runtime, "masked_fill_ only supports boolean masks, but got mask with dtype " +
+                                 std::string(info(mask.dtype()).scalar));
+  }
+  if (value.dim() != 0) {
+    fail(ErrorKind::runtime,
+         "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
+             std::to_string(value.dim()) + " dimension(s).");
+  }
+  return where(mask, to(value, self.dtype()), self);
+}
+
+Tensor flip(const Tensor& self, const Dims& dims) {
+  Tensor out = self;
+  const std::uint64_t mask = dims.empty() ? 0 : dim_mask(dims, self.dim());
+  for (std::int64_t d = 0; d < self.dim(); ++d) {
+    const std::int64_t n = self.shape()[d];
+    if (mask >> d & 1 && n > 1) out = index_select(out, d, arange(n - 1, -1, -1, DType::int64));
+  }
+  return same(out, self) ? clone(self) : out;
+}
+
+namespace {
+
+Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  const Tensor out = clone(self);
+  scatter_into(Scatter::put, out, dim, index, src, "scatter");
+  return out;
+}
+void scatter_inplace(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  scatter_into(Scatter::put, self, dim, index, src, "scatter");
+}
+void scatter_add_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
+                         const Tensor& src) {
+  scatter_into(Scatter::add, self, dim, index, src, "scatter_add");
+}
+Tensor scatter_value(const Tensor& self, std::int64_t dim, const Tensor& index,
+                     const Scalar& value) {
+  return scatter(self, dim, index, full(index.shape(), value, self.dtype()));
+}
+void scatter_value_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
+                           const Scalar& value) {
+  scatter_inplace(self, dim, index, full(index.shape(), value, self.dtype()));
+}
+void masked_fill_inplace(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  check_inplace(self);
+  copy_(self, masked_fill(self, mask, value));
+}
+std::vector<Tensor> at_dim(const Tensor& self, std::int64_t dim, const Tensor& index) {
+  std::vector<Tensor> all(static_cast<std::size_t>(wrap_dim(dim, self.dim())));
+  all.push_back(at_least_1d(index));
+  return all;
+}
+void index_add_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
+                       const Tensor& source, const Scalar& alpha) {
+  index_put_(self, at_dim(self, dim, index), alpha.f == 1 ? source : mul(source, alpha.tensor()),
+             true);
+}
+Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha) {
+  const Tensor out = clone(self);
+  index_add_inplace(out, dim, index, source, alpha);
+  return out;
+}
+void index_fill_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
+                        const Tensor& value) {
+  index_put_(self, at_dim(self, dim, index), to(value, self.dtype()), false);
+}
+Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
+  const Tensor out = clone(self);
+  index_fill_inplace(out, dim, index, value);
+  return out;
+}
+void index_copy_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
+                        const Tensor& source) {
+  index_put_(self, at_dim(self, dim, index), source, false);
+}
+Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
+  const Tensor out = clone(self);
+  index_copy_inplace(out, dim, index, source);
+  return out;
+}
+Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim) {
+  if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
+  const std::int64_t d = wrap_dim(*dim, self.dim());
+  Dims a = self.shape(), b = indices.shape();
+  if (a.size() != b.size()) {
+    fail(ErrorKind::runtime,
+         "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+         "got " +
+             std::to_string(a.size()) + " dimensions for input, and " + std::to_string(b.size()) +
+             " dimensions for indices");
+  }
+  Dims shape = broadcast_shapes((a[d] = 1, a), (b[d] = 1, b));
+  Dims sa = shape, sb = shape;
+  sa[d] = self.shape()[d];
+  sb[d] = indices.shape()[d];
+  return gather(expand(self, sa), d, expand(indices, sb));
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx,
+                 bool scale_grad_by_freq, bool sparse) {
+  if (scale_grad_by_freq || sparse) {
+    fail(ErrorKind::not_implemented,
+         "embedding(): scale_grad_by_freq and sparse gradients aren't implemented");
+  }
+  if (weight.dim() != 2) fail(ErrorKind::runtime, "'weight' must be 2-D");
+  if (indices.dtype() != DType::int64) {
+    fail(ErrorKind::runtime,
+         "Expected tensor for argument #1 'indices' to have scalar type Long; but got " +
+             std::string(info(indices.dtype()).scalar) + " instead");
+  }
+  Tensor out = index_select(weight, 0, reshape(indices, {-1}));
+  Dims shape = indices.shape();
+  shape.push_back(weight.size(1));
+  out = reshape(out, shape);
+  if (padding_idx < 0) return out;
+  // No gradient for the padding row.
+  return where(unsqueeze(eq(indices, Tensor::wrapped(padding_idx)), -1), detach(out), out);
+}
+
+Tensor one_hot(const Tensor& self, std::int64_t num_classes) {
+  if (self.dtype() != DType::int64) {
+    fail(ErrorKind::runtime, "one_hot is only applicable to index tensor of type LongTensor.");
+  }
+  if (self.numel() == 0 && num_classes <= 0) {
+    fail(ErrorKind::runtime, "Can not infer total number of classes from empty tensor.");
+  }
+  const std::uint64_t every = dim_mask({}, self.dim());
+  if (self.numel() > 0) {
+    if (reduce(Reduction::min, self, every, false).item_int() < 0) {
+      fail(ErrorKind::runtime, "Class values must be non-negative.");
+    }
+    const std::int64_t top = reduce(Reduction::max, self, every, false).item_int();
+    if (num_classes == -1) num_classes = top + 1;
+    if (top >= num_classes)
+      fail(ErrorKind::runtime, "Class values must be smaller than num_classes.");
+  }
+  Dims shape = self.shape();
+  shape.push_back(num_classes);
+  return scatter_value(zeros(shape, DType::int64), -1, unsqueeze(self, -1), 1);
+}
+
+// Positions that sort each line of `self` along dim; NaN counts as the largest. Stable.
+Tensor sort_order(const Tensor& self, std::int64_t dim, bool descending) {
+  const NoGrad off;
+  const Tensor lines = contiguous(transpose(at_least_1d(detach(self)), dim, -1));
+  const Tensor order = Tensor::empty(lines.shape(), DType::int64);
+  const std::int64_t n = lines.shape().back(), count = n == 0 ? 0 : lines.numel() / n;
+  visit(self.dtype(), "sort", [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t l = 0; l < count; ++l) {
+      const T* x = lines.data_as<T>() + l * n;
+      std::int64_t* o = order.data_as<std::int64_t>() + l * n;
+      std::iota(o, o + n, 0);
+      const auto less = [&](T a, T b) { return a < b || (b != b && a == a); };
+      if (descending)
+        std::stable_sort(o, o + n, [&](auto i, auto j) { return less(x[j], x[i]); });
+      else
+        std::stable_sort(o, o + n, [&](auto i, auto j) { return less(x[i], x[j]); });
+    }
+  });
+  return contiguous(transpose(order, dim, -1));
+}
+
+std::tuple<Tensor, Tensor> sort(const Tensor& self, std::int64_t dim, bool descending) {
+  dim = wrap_dim(dim, self.dim());
+  const Tensor order = reshape(sort_order(self, dim, descending), self.shape());
+  return {gather(self, dim, order), order};
+}
+std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, std::int64_t dim,
+                                       bool descending) {
+  return sort(self, dim, descending);
+}
+Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {
+  return std::get<1>(sort(detach(self), dim, descending));
+}
+
+std::tuple<Tensor, Tensor> topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest,
+                                bool) {
+  dim = wrap_dim(dim, self.dim());
+  const std::int64_t n = self.dim() > 0 ? self.shape()[dim] : 1;
+  if (k < 0 || k > n) fail(ErrorKind::runtime, "selected index k out of range");
+  if (self.dim() == 0) return sort(self, dim, largest);
+  const Tensor order = contiguous(narrow(sort_order(self, dim, largest), dim, 0, k));
+  return {gather(self, dim, order), order};
+}
+
+constexpr unsigned kBoth = kFunction | kMethod;
+constexpr unsigned kAll = kBoth | kOut;
+
+}  // namespace
+
+std::span<const OpDef> gather_ops() {
+  static constexpr OpDef rows[] = {
+      native<gather>("gather(Tensor self, int dim, Tensor index) -> Tensor",
+                     "out[i][j] = self[index[i][j]][j] for dim 0, and so on.", kAll),
+      native<scatter, scatter_inplace>(
+          "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+          "self with out[index[i][j]][j] = src[i][j] for dim 0, and so on.", kAll),
+      native<scatter_value, scatter_value_inplace>(
+          "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+          "self with value at the indices along dim.", kAll),
+      native<scatter_add, scatter_add_inplace>(
+          "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+          "self with src added at the indices along dim.", kAll),
+      native<index_select>("index_select(Tensor self, int dim, Tensor index) -> Tensor",
+                           "The given indices along dim.", kAll),
+      native<index_add, index_add_inplace>(
+          "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> "
+          "Tensor",
+          "self with alpha * source added at the indices along dim.", kAll),
+      native<index_fill, index_fill_inplace>(
+          "index_fill(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+          "self with value at the indices along dim.", kBoth),
+      native<index_copy, index_copy_inplace>(
+          "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+          "self with source at the indices along dim.", kAll),
+      native<take_along_dim>("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+                             "gather() with broadcasting.", kAll),
+      native<masked_fill, masked_fill_inplace>(
+          "masked_fill(Tensor self, Tensor mask, Tensor value) -> Tensor",
+          "self with value where mask is true.", kBoth),
+      native<flip>("flip(Tensor self, int[] dims) -> Tensor",
+                   "Reversed along the dimensions; a copy.", kBoth),
+      native<sort>(
+          "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+          "Sorted along a dimension, stable, NaN last; and the positions.", kAll),
+      native<sort_stable>("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool "
+                          "descending=False) -> (Tensor values, Tensor indices)",
+                          "sort(), which is always stable here.", kAll),
+      native<argsort>("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+                      "The positions that sort self.", kBoth, false),
+      native<topk>("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> "
+                   "(Tensor values, Tensor indices)",
+                   "The k largest or smallest along a dimension, in order; and their positions.",
+                   kAll),
+      native<embedding>("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
+                        "scale_grad_by_freq=False, "
+                        "bool sparse=False) -> Tensor",
+                        "The rows of weight named by indices; no gradient for row padding_idx.",
+                        kFunction),
+      native<one_hot>("one_hot(Tensor self, int num_classes=-1) -> Tensor",
+                      "1 at the class of each element, as int64.", kFunctional, false),
+  };
+  return rows;
+}
+
+}  // namespace treadle

@@ -1,0 +1,279 @@
+// The op table put together, and the checks in front of every call.
+#include "engine/ops/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "engine/autograd/node.h"
+#include "engine/core/context.h"
+#include "engine/ops/native.h"
+
+namespace treadle {
+
+namespace detail {
+
+Tensor unbox_tensor(const Value& v) {
+  if (const Tensor* t = std::get_if<Tensor>(&v)) return *t;
+  if (std::holds_alternative<std::monostate>(v)) return Tensor();
+  return unbox_scalar(v).tensor();
+}
+
+Scalar unbox_scalar(const Value& v) {
+  if (const Scalar* s = std::get_if<Scalar>(&v)) return *s;
+  if (const bool* b = std::get_if<bool>(&v)) return *b;
+  if (const std::int64_t* i = std::get_if<std::int64_t>(&v)) return *i;
+  if (const Tensor* t = std::get_if<Tensor>(&v)) {
+    if (t->dtype() == DType::boolean) return t->item_int() != 0;
+    return is_integral(t->dtype()) ? Scalar(t->item_int()) : Scalar(t->item());
+  }
+  return std::get<double>(v);
+}
+
+std::int64_t unbox_int(const Value& v) {
+  if (const std::int64_t* i = std::get_if<std::int64_t>(&v)) return *i;
+  return unbox_scalar(v).i;
+}
+double unbox_double(const Value& v) {
+  if (const double* d = std::get_if<double>(&v)) return *d;
+  return unbox_scalar(v).f;
+}
+bool unbox_bool(const Value& v) {
+  if (const bool* b = std::get_if<bool>(&v)) return *b;
+  return unbox_scalar(v).i != 0;
+}
+Dims unbox_dims(const Value& v) {
+  if (const Dims* d = std::get_if<Dims>(&v)) return *d;
+  if (std::holds_alternative<std::monostate>(v)) return {};
+  return {unbox_int(v)};
+}
+std::vector<Tensor> unbox_tensors(const Value& v) { return std::get<std::vector<Tensor>>(v); }
+
+}  // namespace detail
+
+namespace {
+
+struct Table {
+  std::vector<OpDef> ops;
+  std::vector<Schema> schemas;
+};
+
+const Table& the_table() {
+  static const Table table = [] {
+    Table t;
+    for (const auto rows :
+         {elementwise_ops(), view_ops(), copy_ops(), creation_ops(), random_ops(), indexing_ops(),
+          gather_ops(), reduction_ops(), matmul_ops(), nn_ops(), composite_ops()}) {
+      t.ops.insert(t.ops.end(), rows.begin(), rows.end());
+    }
+    const auto name = [](const OpDef& op) {
+      const std::string_view s = op.schema;
+      return s.substr(0, s.find_first_of(".("));
+    };
+    std::stable_sort(t.ops.begin(), t.ops.end(),
+                     [&](const OpDef& a, const OpDef& b) { return name(a) < name(b); });
+    for (const OpDef& op : t.ops) t.schemas.push_back(parse_schema(op.schema));
+    return t;
+  }();
+  return table;
+}
+
+const char* describe(const Arg& arg) {
+  switch (arg.type) {
+    case ArgType::tensor:
+      return "Tensor";
+    case ArgType::scalar:
+      return "Number";
+    case ArgType::integer:
+      return "int";
+    case ArgType::floating:
+      return "float";
+    case ArgType::boolean:
+      return "bool";
+    case ArgType::string:
+      return "str";
+    case ArgType::dtype:
+      return "dtype";
+    case ArgType::device:
+      return "device";
+    case ArgType::generator:
+      return "Generator";
+    case ArgType::ints:
+      return "tuple of ints";
+    case ArgType::floats:
+      return "tuple of floats";
+    case ArgType::tensors:
+      return "tuple of Tensors";
+    case ArgType::bools:
+      return "tuple of bools";
+  }
+  return "value";
+}
+
+bool is_number(const Value& v) {
+  return std::holds_alternative<Scalar>(v) || std::holds_alternative<std::int64_t>(v) ||
+         std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
+}
+
+bool accepts(const Arg& arg, const Value& v) {
+  if (std::holds_alternative<std::monostate>(v)) return arg.optional;
+  switch (arg.type) {
+    case ArgType::tensor:
+      if (const Tensor* t = std::get_if<Tensor>(&v)) return t->defined() || arg.optional;
+      return is_number(v);
+    case ArgType::scalar:
+      if (const Tensor* t = std::get_if<Tensor>(&v)) return t->defined() && t->numel() == 1;
+      return is_number(v);
+    case ArgType::integer:
+      if (const Scalar* s = std::get_if<Scalar>(&v)) return s->kind != Scalar::Kind::floating;
+      return std::holds_alternative<std::int64_t>(v) || std::holds_alternative<bool>(v);
+    case ArgType::floating:
+      return is_number(v);
+    case ArgType::boolean:
+      return is_number(v);
+    case ArgType::string:
+      return std::holds_alternative<std::string>(v);
+    case ArgType::dtype:
+      return std::holds_alternative<DType>(v);
+    case ArgType::device:
+      return std::holds_alternative<Device>(v);
+    case ArgType::generator:
+      return std::holds_alternative<Generator*>(v);
+    case ArgType::ints:
+      return std::holds_alternative<Dims>(v) || std::holds_alternative<std::int64_t>(v);
+    case ArgType::floats:
+      return std::holds_alternative<std::vector<double>>(v);
+    case ArgType::bools:
+      return std::holds_alternative<Dims>(v);
+    case ArgType::tensors: {
+      const auto* list = std::get_if<std::vector<Tensor>>(&v);
+      return list &&
+             (arg.optional_elements ||
+              std::all_of(list->begin(), list->end(), [](const Tensor& t) { return t.defined(); }));
+    }
+  }
+  return false;
+}
+
+// "None", "True", "1", "0.5", "'mean'", "[]", "[0, 1]".
+Value parse_default(const OpDef& op, const Arg& arg) {
+  const std::string_view text = arg.default_text;
+  const auto bad = [&] {
+    fail(ErrorKind::value, "schema `" + std::string(op.schema) + "`: the default of `" +
+                               std::string(arg.name) + "` can't be read as " + describe(arg));
+  };
+  const auto integer = [&](std::string_view s) {
+    std::int64_t value = 0;
+    if (std::from_chars(s.data(), s.data() + s.size(), value).ptr != s.data() + s.size()) bad();
+    return value;
+  };
+  if (text == "None") return {};
+  if (text == "True") return true;
+  if (text == "False") return false;
+  switch (arg.type) {
+    case ArgType::integer:
+      return integer(text);
+    case ArgType::string:
+      return std::string(text.substr(1, text.size() - 2));
+    case ArgType::scalar:
+      if (text.find_first_of(".eE") == std::string_view::npos) return Scalar(integer(text));
+      return Scalar(std::stod(std::string(text)));
+    case ArgType::floating:
+      return std::stod(std::string(text));
+    case ArgType::ints: {
+      Dims dims;
+      if (text.front() != '[') return Dims({integer(text)});
+      std::string_view rest = text.substr(1, text.size() - 2);
+      while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        dims.push_back(integer(rest.substr(0, comma)));
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+        while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+      }
+      return dims;
+    }
+    default:
+      bad();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const OpDef> op_table() { return the_table().ops; }
+
+const Schema& schema_of(const OpDef& op) {
+  const Table& t = the_table();
+  return t.schemas[static_cast<std::size_t>(&op - t.ops.data())];
+}
+
+std::span<const OpDef> find_op(std::string_view name) {
+  const Table& t = the_table();
+  const auto first =
+      std::lower_bound(t.schemas.begin(), t.schemas.end(), name,
+                       [](const Schema& s, std::string_view n) { return s.name < n; });
+  auto last = first;
+  while (last != t.schemas.end() && last->name == name) ++last;
+  return {t.ops.data() + (first - t.schemas.begin()), static_cast<std::size_t>(last - first)};
+}
+
+Value default_value(const OpDef& op, const Arg& arg) {
+  if (!arg.has_default) {
+    fail(ErrorKind::type, std::string(schema_of(op).name) + "() missing required argument '" +
+                              std::string(arg.name) + "' (" + describe(arg) + ")");
+  }
+  return parse_default(op, arg);
+}
+
+void check_args(const OpDef& op, std::span<const Value> args) {
+  const Schema& s = schema_of(op);
+  if (args.size() != s.args.size()) {
+    fail(ErrorKind::type, std::string(s.name) + "() takes " + std::to_string(s.args.size()) +
+                              " arguments but " + std::to_string(args.size()) + " were given");
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (accepts(s.args[i], args[i])) continue;
+    fail(ErrorKind::type,
+         std::string(s.name) + "(): argument '" + std::string(s.args[i].name) + "' (position " +
+             std::to_string(i + 1) + ") must be " + describe(s.args[i]) +
+             (std::holds_alternative<std::monostate>(args[i]) ? ", not None" : ""));
+  }
+}
+
+void invoke(const OpDef& op, std::span<Value> args, Value* results) {
+  check_args(op, args);
+  op.call(args.data(), results);
+}
+
+void invoke_inplace(const OpDef& op, std::span<Value> args) {
+  const Schema& s = schema_of(op);
+  if (!op.call_inplace) fail(ErrorKind::type, std::string(s.name) + "_() doesn't exist");
+  check_args(op, args);
+  if (!std::holds_alternative<Tensor>(args[0])) {
+    fail(ErrorKind::type, std::string(s.name) + "_(): argument 'self' (position 1) must be Tensor");
+  }
+  op.call_inplace(args.data());
+}
+
+void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) {
+  const Schema& s = schema_of(op);
+  if (!op.call_out)
+    fail(ErrorKind::type, std::string(s.name) + "() got an unexpected keyword argument 'out'");
+  check_args(op, args);
+  if (static_cast<int>(outs.size()) != s.returns) {
+    fail(ErrorKind::type, std::string(s.name) + "(): 'out' must hold " + std::to_string(s.returns) +
+                              " tensors, got " + std::to_string(outs.size()));
+  }
+  std::vector<const Tensor*> inputs;
+  for (const Value& v : args) {
+    if (const Tensor* t = std::get_if<Tensor>(&v)) inputs.push_back(t);
+    if (const auto* list = std::get_if<std::vector<Tensor>>(&v)) {
+      for (const Tensor& t : *list) inputs.push_back(&t);
+    }
+  }
+  check_out(s.name, inputs, outs);
+  for (const Tensor& t : outs) check_inplace(t);
+  op.call_out(args.data(), outs.data());
+}
+
+}  // namespace treadle

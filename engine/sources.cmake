@@ -1,0 +1,32 @@
+# The engine's own sources above the backend, in alphabetical order. To add a file: one line.
+set(treadle_sources
+  autograd/engine.cpp
+  autograd/meta.cpp
+  autograd/node.cpp
+  core/context.cpp
+  core/dims.cpp
+  core/dtype.cpp
+  core/iter.cpp
+  core/pool.cpp
+  core/random.cpp
+  core/ref.cpp
+  core/storage.cpp
+  core/tensor.cpp
+  ops/composite.cpp
+  ops/copy.cpp
+  ops/creation.cpp
+  ops/elementwise.cpp
+  ops/gather.cpp
+  ops/indexing.cpp
+  ops/map.cpp
+  ops/matmul.cpp
+  ops/nn.cpp
+  ops/out.cpp
+  ops/random.cpp
+  ops/reduce.cpp
+  ops/reductions.cpp
+  ops/schema.cpp
+  ops/slices.cpp
+  ops/strided.cpp
+  ops/table.cpp
+  ops/views.cpp)
