@@ -5,6 +5,7 @@ namespace felloe {
 const std::vector<Subcommand>& commands() {
   // One line per subcommand, sorted by name.
   static const std::vector<Subcommand> table = {
+      audit_command(),
       check_command(),
       index_command(),
       inspect_command(),

@@ -6,6 +6,7 @@
 
 namespace felloe {
 
+Subcommand audit_command();
 Subcommand check_command();
 Subcommand index_command();
 Subcommand inspect_command();

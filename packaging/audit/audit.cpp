@@ -1,0 +1,147 @@
+// Running the rules and describing them.
+#include "packaging/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "matrix/base/text.h"
+#include "packaging/audit/rule.h"
+#include "packaging/provided.h"
+
+namespace felloe {
+namespace {
+
+bool chosen(const std::vector<std::string>& patterns, const std::string& code) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& p) { return code.starts_with(p); });
+}
+
+void check_patterns(const std::vector<std::string>& patterns) {
+  std::vector<std::string> codes;
+  for (const Rule& r : audit_rules()) codes.emplace_back(r.code);
+  for (const std::string& p : patterns) {
+    const bool known =
+        !p.empty() && std::any_of(codes.begin(), codes.end(),
+                                  [&](const std::string& c) { return c.starts_with(p); });
+    if (known) continue;
+    const auto near = nearest(p, codes);
+    throw Error(ErrorKind::usage, p, "unknown rule code",
+                near ? fmt::format("did you mean {}? `felloe audit --list` shows all", *near)
+                     : "`felloe audit --list` shows all codes");
+  }
+}
+
+Json evidence_json(const PlatformEvidence& e) {
+  return Json{{"kind", platform_evidence_name(e.kind)},
+              {"module", e.module},
+              {"lib", e.lib},
+              {"subject", e.subject},
+              {"offset", e.offset ? Json(*e.offset) : Json(nullptr)},
+              {"floor", e.floor == PlatformEvidence::kNever ? Json(nullptr) : Json(e.floor)}};
+}
+
+void judge_platform(const AuditInput& in, AuditReport& report) {
+  const auto machine = in.scan.machine();
+  if (!machine && !in.scan.modules.empty()) {
+    report.platform_trouble = "the modules are for different machines";
+    return;
+  }
+  try {
+    report.platform = lowest_platform(machine.value_or(""), in.scan.platform_modules(),
+                                      {.provided = in.provided});
+  } catch (const Error& e) {
+    report.platform_trouble = e.where() + " " + e.message();
+  }
+}
+
+void judge_python(const AuditInput& in, AuditReport& report) {
+  try {
+    report.python = python_tags(in.support);
+  } catch (const Error& e) {
+    report.python_trouble = e.message();
+  }
+}
+
+}  // namespace
+
+const std::vector<Rule>& audit_rules() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Rule> out;
+    for (const auto* group :
+         {&kElfRules, &kLicenseRules, &kMetadataRules, &kRecordRules, &kTagRules, &kZipRules}) {
+      out.insert(out.end(), group->begin(), group->end());
+    }
+    std::sort(out.begin(), out.end(), [](const Rule& a, const Rule& b) {
+      return std::string_view(a.code) < std::string_view(b.code);
+    });
+    return out;
+  }();
+  return all;
+}
+
+AuditReport audit_wheel(const std::filesystem::path& path, const AuditOptions& options) {
+  check_patterns(options.select);
+  check_patterns(options.ignore);
+  AuditInput in{
+      .archive = open_wheel(path), .scan = {}, .support = {}, .inside = {}, .provided = {}};
+  in.scan = scan_wheel(in.archive, {.hash = true, .max_member = options.max_member});
+  in.support = python_support(in.scan.python_modules());
+  for (const ScannedModule& m : in.scan.modules) {
+    in.inside.insert(m.path.substr(m.path.rfind('/') + 1));
+    if (!m.elf.soname.empty()) in.inside.insert(m.elf.soname);
+  }
+  in.provided = provided_sonames(in.archive.metadata ? in.archive.metadata->all("Requires-Dist")
+                                                     : std::vector<std::string>{});
+  AuditReport report;
+  report.wheel = in.archive.zip.name();
+  if (in.archive.name) report.tags = in.archive.name->tags();
+  judge_platform(in, report);
+  judge_python(in, report);
+  for (const Rule& rule : audit_rules()) {
+    if (!options.select.empty() && !chosen(options.select, rule.code)) continue;
+    if (chosen(options.ignore, rule.code)) continue;
+    AuditSink sink(rule, report.wheel, report.findings);
+    rule.run(in, sink);
+  }
+  sort_findings(report.findings);
+  return report;
+}
+
+Json to_json(const AuditReport& report) {
+  Json platform = Json::object();
+  if (report.platform_trouble.empty()) {
+    Json evidence = Json::array();
+    for (const PlatformEvidence& e : report.platform.evidence) evidence.push_back(evidence_json(e));
+    platform = {{"tag", report.platform.tag},
+                {"compressed", report.platform.compressed()},
+                {"libc", report.platform.libc},
+                {"evidence", evidence}};
+  } else {
+    platform = {{"tag", nullptr}, {"trouble", report.platform_trouble}};
+  }
+  Json python = report.python ? Json{{"python", report.python->python}, {"abi", report.python->abi}}
+                              : Json{{"python", nullptr}, {"trouble", report.python_trouble}};
+  return Json{
+      {"wheel", report.wheel}, {"tags", report.tags}, {"platform", platform}, {"python", python}};
+}
+
+std::string rules_markdown() {
+  std::string out =
+      "# Audit rules\n\n"
+      "Generated by `felloe audit --list --markdown`; a test compares. `felloe audit --select` and "
+      "`--ignore` take codes or their\nbeginnings (`ELF`, `ELF003`).\n";
+  std::string group;
+  for (const Rule& r : audit_rules()) {
+    if (const std::string g(r.code, 3); g != group) {
+      group = g;
+      out += fmt::format("\n## {}\n", g);
+    }
+    out += fmt::format("\n### {} {} ({})\n\n{}{}.\n\nCure: {}. Source: {}.\n", r.code, r.title,
+                       severity_name(r.severity), static_cast<char>(std::toupper(r.cause[0])),
+                       r.cause + 1, r.cure, r.source);
+  }
+  return out;
+}
+
+}  // namespace felloe
