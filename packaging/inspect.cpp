@@ -155,6 +155,7 @@ WheelModule module_facts(const ScannedModule& m) {
   out.machine = m.elf.machine;
   out.elf_class = m.elf.elf_class;
   out.needed = m.elf.needed;
+  out.isa = m.isa;
   if (m.elf.isa_note) {
     out.isa_note = IsaNote{level_name(m.elf.isa_note->needed), level_name(m.elf.isa_note->used)};
   } else {
@@ -170,6 +171,23 @@ WheelModule module_facts(const ScannedModule& m) {
   abi.suffix =
       suffix && !suffix->text.empty() ? Fact<std::string>(suffix->text) : Fact<std::string>::none();
   out.python_abi = abi;
+  return out;
+}
+
+// The union over modules; unknown as soon as one of them wasn't scanned.
+Fact<IsaSummary> isa_summary(const std::vector<WheelModule>& modules) {
+  std::set<std::string> load, call, dispatched;
+  for (const WheelModule& m : modules) {
+    if (!m.isa.known()) return {};
+    for (const IsaRequirement& r : m.isa->requirements) {
+      if (r.guard == "none") (r.when == "load" ? load : call).insert(r.feature);
+    }
+    dispatched.insert(m.isa->dispatched.begin(), m.isa->dispatched.end());
+  }
+  IsaSummary out;
+  out.load.assign(load.begin(), load.end());
+  out.call.assign(call.begin(), call.end());
+  out.dispatched.assign(dispatched.begin(), dispatched.end());
   return out;
 }
 
@@ -241,6 +259,7 @@ WheelFacts inspect_wheel(const std::filesystem::path& path, const InspectOptions
   for (const ScannedModule& m : scan.modules) modules.push_back(module_facts(m));
   std::sort(modules.begin(), modules.end(),
             [](const WheelModule& a, const WheelModule& b) { return a.path < b.path; });
+  out.isa = isa_summary(modules);
   out.modules = std::move(modules);
   out.cuda = cuda_facts(scan, requires_dist);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "matrix/base/hash.h"
+#include "packaging/isa/isa.h"
 
 namespace felloe {
 namespace {
@@ -66,6 +67,7 @@ WheelScan scan_wheel(const WheelArchive& archive, const ScanOptions& options) {
       m.elf = read_elf(member->bytes());
       if (m.elf.type != kExecutable && m.elf.type != kShared) continue;  // objects aren't loaded
       m.fat_binary_magic = member->text().find(kFatBinary) != std::string_view::npos;
+      m.isa = scan_isa(m.elf, m.path);
       m.elf.bytes = {};
       out.modules.push_back(std::move(m));
     } catch (const Error& e) {

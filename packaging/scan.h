@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "matrix/facts.h"
 #include "packaging/elf/elf.h"
 #include "packaging/policy/platform.h"
 #include "packaging/wheel/archive.h"
@@ -15,7 +16,8 @@ namespace felloe {
 
 struct ScannedModule {
   std::string path;
-  ElfFile elf;  // its `bytes` are dropped: wheels of several GB must not stay in memory
+  ElfFile elf;          // its `bytes` are dropped: wheels of several GB must not stay in memory
+  Fact<ModuleIsa> isa;  // packaging/isa/isa.h
   bool fat_binary_magic = false;  // the bytes of a CUDA fat binary header occur in the file
 };
 

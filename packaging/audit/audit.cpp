@@ -68,8 +68,8 @@ void judge_python(const AuditInput& in, AuditReport& report) {
 const std::vector<Rule>& audit_rules() {
   static const std::vector<Rule> all = [] {
     std::vector<Rule> out;
-    for (const auto* group :
-         {&kElfRules, &kLicenseRules, &kMetadataRules, &kRecordRules, &kTagRules, &kZipRules}) {
+    for (const auto* group : {&kElfRules, &kIsaRules, &kLicenseRules, &kMetadataRules,
+                              &kRecordRules, &kTagRules, &kZipRules}) {
       out.insert(out.end(), group->begin(), group->end());
     }
     std::sort(out.begin(), out.end(), [](const Rule& a, const Rule& b) {

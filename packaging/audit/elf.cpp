@@ -15,7 +15,7 @@ constexpr std::uint64_t kSpareTls = 512;
 void broken(const AuditInput& in, AuditSink& sink) {
   for (const ScanTrouble& t : in.scan.troubles) {
     if (t.kind != ScanTrouble::Kind::broken_elf) continue;
-    sink.add({.file = t.path, .symbol = {}, .offset = {}, .data = {{"where", t.where}}}, t.message);
+    sink.add({.file = t.path, .data = {{"where", t.where}}}, t.message);
   }
 }
 
@@ -137,10 +137,7 @@ void needed_path(const AuditInput& in, AuditSink& sink) {
 void static_tls(const AuditInput& in, AuditSink& sink) {
   for (const ScannedModule& m : in.scan.modules) {
     if (!m.elf.static_tls || m.elf.tls_size <= kSpareTls) continue;
-    sink.add({.file = m.path,
-              .symbol = "DF_STATIC_TLS",
-              .offset = {},
-              .data = {{"tls_size", m.elf.tls_size}}},
+    sink.add({.file = m.path, .symbol = "DF_STATIC_TLS", .data = {{"tls_size", m.elf.tls_size}}},
              fmt::format("needs {} bytes of static TLS; the loader keeps {} spare", m.elf.tls_size,
                          kSpareTls));
   }

@@ -21,7 +21,7 @@ bool exempt(const AuditInput& in, const std::string& path) {
 }
 
 Place row_place(const RecordRow& row) {
-  return {.file = row.path, .symbol = {}, .offset = {}, .data = {{"record_line", row.line}}};
+  return {.file = row.path, .data = {{"record_line", row.line}}};
 }
 
 void missing(const AuditInput& in, AuditSink& sink) {

@@ -17,9 +17,9 @@ struct AuditInput {
 
 // Where a finding was seen; empty parts are left out.
 struct Place {
-  std::string file;
-  std::string symbol;
-  std::optional<std::uint64_t> offset;
+  std::string file = {};
+  std::string symbol = {};
+  std::optional<std::uint64_t> offset = std::nullopt;
   Json data = Json::object();
 };
 
@@ -40,7 +40,7 @@ class AuditSink {
 };
 
 // The groups, each defined in the file of its name.
-extern const std::vector<Rule> kElfRules, kLicenseRules, kMetadataRules, kRecordRules, kTagRules,
+extern const std::vector<Rule> kElfRules, kIsaRules, kLicenseRules, kMetadataRules, kRecordRules, kTagRules,
     kZipRules;
 
 }  // namespace felloe

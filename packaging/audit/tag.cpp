@@ -130,7 +130,7 @@ void could_be_lower(const AuditInput& in, AuditSink& sink) {
       const PlatformTag honest =
           lowest_platform(*machine, in.scan.platform_modules(), {.provided = in.provided});
       if (honest.minor >= promised.minor || (!honest.libc.empty() && honest.libc != libc)) continue;
-      sink.add({.file = {}, .symbol = {}, .offset = {}, .data = {{"tag", honest.tag}}},
+      sink.add({.data = {{"tag", honest.tag}}},
                fmt::format("the code would fit {}", honest.compressed()));
     } catch (const Error&) {
       return;  // mixed code: other rules say so
@@ -174,10 +174,7 @@ void python_tag(const AuditInput& in, AuditSink& sink) {
 void outside_stable_abi(const AuditInput& in, AuditSink& sink) {
   for (const auto& [path, use] : in.support.abi3) {
     if (use.outside.empty()) continue;
-    sink.add({.file = path,
-              .symbol = use.outside.front(),
-              .offset = {},
-              .data = {{"symbols", use.outside}}},
+    sink.add({.file = path, .symbol = use.outside.front(), .data = {{"symbols", use.outside}}},
              fmt::format("uses {} symbol{} outside the stable ABI: {}", use.outside.size(),
                          use.outside.size() == 1 ? "" : "s", join(use.outside, ", ")));
   }

@@ -10,7 +10,7 @@ constexpr const char* kRebuild = "build the wheel again with a current tool";
 template <ZipProblem::Kind kind>
 void problems(const AuditInput& in, AuditSink& sink) {
   for (const ZipProblem& p : in.archive.zip.problems()) {
-    if (p.kind == kind) sink.add({.file = p.member, .symbol = {}, .offset = p.offset}, p.message);
+    if (p.kind == kind) sink.add({.file = p.member, .offset = p.offset}, p.message);
   }
 }
 

@@ -73,7 +73,9 @@ def main():
     for p in many:
         alias = p["aliases"][0] if p["aliases"] else ""
         minor = p["name"].rsplit("_", 1)[1]
-        out.append(f'    {{{minor}, "{alias}", {literal(" ".join(sorted(p["symbol_versions"])))}}},')
+        out.append(
+            f'    {{{minor}, "{alias}", {literal(" ".join(sorted(p["symbol_versions"])))}}},'
+        )
     out += ["};", "", "const std::vector<PolicyRow> kMusllinux = {"]
     for p in musl:
         minor = p["name"].rsplit("_", 1)[1]
@@ -94,7 +96,11 @@ def main():
     for name, policies in (("Manylinux", many), ("Musllinux", musl)):
         libs = since(policies, lambda p: p["lib_whitelist"])
         pairs = sorted(libs.items(), key=lambda x: (x[1], x[0]))
-        out += [f"const char* const k{name}Libraries =", f"    {literal(words(pairs), '    ')};", ""]
+        out += [
+            f"const char* const k{name}Libraries =",
+            f"    {literal(words(pairs), '    ')};",
+            "",
+        ]
         private = {}
         for p in policies:
             for lib, symbols in p["blacklist"].items():
