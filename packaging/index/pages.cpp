@@ -161,16 +161,16 @@ std::string render_html(const ProjectPage& page) {
   return html_page("Links for " + page.name, links);
 }
 
+// Only "core-metadata": under its old name, "dist-info-metadata", an object here makes pip
+// before 23.2 (Debian 12 has 23.0.1) fail with a TypeError. That is why PEP 714 renamed it.
 std::string render_json(const ProjectPage& page) {
   Json files = Json::array();
   std::vector<std::string> versions;
   for (const IndexEntry& e : page.entries) {
-    const Json metadata = {{"sha256", e.metadata_sha256}};
     Json file = {{"filename", e.file},
                  {"url", e.url},
                  {"hashes", {{"sha256", e.sha256}}},
-                 {"core-metadata", metadata},
-                 {"dist-info-metadata", metadata},
+                 {"core-metadata", {{"sha256", e.metadata_sha256}}},
                  {"size", e.size},
                  {"upload-time", e.upload_time},
                  {"yanked", false}};

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import subprocess
+import venv
 from dataclasses import dataclass
 
 import pytest
@@ -68,6 +69,14 @@ def felloe() -> Felloe:
     if not path.exists():
         pytest.fail(f"{path}: no such file; build felloe, or name it with FELLOE=PATH")
     return Felloe(path)
+
+
+@pytest.fixture(scope="session")
+def pip_python(tmp_path_factory) -> pathlib.Path:
+    """The Python of one fresh environment with pip; tests uninstall what they install."""
+    folder = tmp_path_factory.mktemp("pip") / "env"
+    venv.EnvBuilder(with_pip=True).create(folder)
+    return folder / "bin" / "python"
 
 
 @pytest.fixture(scope="session")
