@@ -51,17 +51,16 @@ TREADLE_HD double fmod(double x, double y) {
   double a = abs(x), b = abs(y);
   if (!(a < kInf) || b == 0.0 || y != y) return kNaN;
   if (a < b) return x;
-  const double scale = b > 0x1p900 ? 0x1p200 : 1.0;  // keeps two_prod from overflowing
-  a /= scale, b /= scale;
   while (a >= b) {
     double part = b;  // b times the power of two that leaves a quotient below 2^52
     while (a * 0x1p-51 >= part) part *= 0x1p51;
+    const double scale = part > 0x1p800 ? 0x1p-200 : 1.0;  // keeps two_prod from overflowing
     const double q = trunc(a / part);
-    const Pair p = two_prod(q, part);
-    const double r = (a - p.hi) - p.lo;
+    const Pair p = two_prod(q, part * scale);
+    const double r = ((a * scale - p.hi) - p.lo) / scale;
     a = r < 0.0 ? r + part : r >= part ? r - part : r;
   }
-  return copysign(a * scale, x);
+  return copysign(a, x);
 }
 TREADLE_HD float fmod(float x, float y) {
   return static_cast<float>(fmod(static_cast<double>(x), static_cast<double>(y)));

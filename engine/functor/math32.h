@@ -68,7 +68,7 @@ TREADLE_HD float expm1(float x) {  // 2 ULP
   const float n = select(e.n > 128.0f, 128.0f, e.n), p = detail::pow2(n - 1.0f);
   const float y = 2.0f * (p * e.r + ((p - 0.5f) + p * e.q));
   const float z = select(e.n == 0.0f, e.r + e.q, y);
-  return select(e.n > 128.0f, static_cast<float>(kInf), z) + select(x == 0.0f, x, 0.0f);
+  return select(x == 0.0f, x, select(e.n > 128.0f, static_cast<float>(kInf), z));
 }
 TREADLE_HD float log(float x) {  // 1 ULP
   const float inf = static_cast<float>(kInf), nan = static_cast<float>(kNaN);

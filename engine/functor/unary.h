@@ -362,7 +362,7 @@ struct Atan {
                              Saves::in,
                              {-20, 20},
                              1,
-                             1.5,
+                             2,
                              kFloat};
   template <class V>
   TREADLE_HD static V f(V x) {
