@@ -15,6 +15,7 @@
 #include "ci/toolchain.h"
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
+#include "matrix/base/glob.h"
 #include "matrix/base/text.h"
 #include "matrix/pep440.h"
 #include "packaging/audit.h"
@@ -146,6 +147,15 @@ void add_build(Plan& plan, const StagePtr& stage) {
 
 void add_package(Plan& plan, const StagePtr& stage) {
   const NightlyRequest& request = stage->request;
+  const PackageInfo& info = request.project.package;
+  Json texts = Json::object();  // what goes into the wheel besides the tree
+  std::vector<std::string> patterns = info.license_files;
+  if (!info.description_file.empty()) patterns.push_back(info.description_file);
+  for (const std::string& pattern : patterns) {
+    for (const std::string& file : glob_files(request.project.root, pattern)) {
+      texts[file] = content_digest(request.project.root / file);
+    }
+  }
   plan.add({.id = stage->id("package"),
             .kind = "package",
             .title = "Pack the wheel",
@@ -154,7 +164,7 @@ void add_package(Plan& plan, const StagePtr& stage) {
                        {"name", request.project.name},
                        {"version", stage->version},
                        {"epoch", stage->epoch},
-                       {"sources", source_digest(request.project)},
+                       {"texts", texts},
                        {"felloe", stage->felloe}},
             .action = [stage](StepContext& context) {
               const NightlyRequest& r = stage->request;

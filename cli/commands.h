@@ -7,12 +7,15 @@
 namespace felloe {
 
 Subcommand audit_command();
+Subcommand build_command();
 Subcommand check_command();
 Subcommand index_command();
 Subcommand inspect_command();
 Subcommand matrix_command();
+Subcommand nightly_command();
 Subcommand package_command();
 Subcommand probe_command();
+Subcommand smoke_command();
 
 // All of them, in the order of `felloe --help`.
 const std::vector<Subcommand>& commands();

@@ -3,7 +3,7 @@
 For each kill a felloe process is started on a copy of tests/projects/tiny and killed after a random
 part of the time that a whole run takes. After each kill whatever stands in the index must be whole:
 each link's file is there with the hash of the link, and no page is cut short. At the end a last run
-must succeed, `felloe index --verify`-like checks pass, and the wheel equals that of an undisturbed run.
+must succeed, and the wheel must equal that of an undisturbed run.
 
     python tests/kill_nightly.py --felloe build/felloe [--kills 10] [--seed N]
 
