@@ -10,3 +10,7 @@ if(FELLOE_SANITIZE)
                       -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=${FELLOE_SANITIZE})
 endif()
+if(FELLOE_FUZZ)
+  # Coverage of the libraries is what guides the fuzzer; tests/fuzz links the fuzzer itself.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -40,7 +40,7 @@ class AuditSink {
 };
 
 // The groups, each defined in the file of its name.
-extern const std::vector<Rule> kElfRules, kIsaRules, kLicenseRules, kMetadataRules, kRecordRules, kTagRules,
-    kZipRules;
+extern const std::vector<Rule> kElfRules, kIsaRules, kLicenseRules, kMetadataRules, kRecordRules,
+    kTagRules, kZipRules;
 
 }  // namespace felloe

@@ -69,8 +69,7 @@ bool lse_casp(std::uint32_t w) { return is(w, 0xbfa07c00, 0x08207c00); }
 
 // Scalar half precision; conversions from and to half are Armv8.0.
 bool scalar_half(std::uint32_t w) {
-  return is(w, 0xffe00000, 0x1ee00000) && !is(w, 0x007e7c00, 0x00224000) &&
-         !is(w, 0x007e7c00, 0x0022c000);
+  return is(w, 0xffe00000, 0x1ee00000) && !is(w, 0x003f7c00, 0x00224000);
 }
 
 std::string lse_mnemonic(std::uint32_t w) {

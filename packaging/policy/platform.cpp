@@ -233,8 +233,12 @@ PlatformTag lowest_platform(const std::string& arch, const std::vector<PlatformM
   const int floor = found.empty() ? 0 : found.back().floor;
   std::erase_if(found, [&](const PlatformEvidence& e) { return e.floor != floor; });
   out.evidence = std::move(found);
+  // musl's libc has no symbol versions, so nothing in the code shows that an older musl is enough:
+  // the newest policy is the one promise that can't be false (PEP 656 asks for the musl it was
+  // built with).
+  const int least = out.libc == "musl" ? std::max(floor, newest_policy("musl")) : floor;
   const auto policy = std::find_if(tables.policies.begin(), tables.policies.end(),
-                                   [&](const PolicyRow* p) { return p->minor >= floor; });
+                                   [&](const PolicyRow* p) { return p->minor >= least; });
   if (policy == tables.policies.end()) {
     out.minor = kNever;
     out.tag = "linux_" + arch;

@@ -54,6 +54,7 @@ struct PlatformOptions {
 
 // `arch` is a wheel architecture ("x86_64", "aarch64", ...). Libraries that a module needs and that
 // are themselves among `modules` (by soname or file name) are in the wheel. No modules: tag "any".
+// Under musl, whose code shows no version, the tag is the newest policy of the table.
 // Throws Error{input} if modules of glibc and musl are mixed or a module is of another machine.
 PlatformTag lowest_platform(const std::string& arch, const std::vector<PlatformModule>& modules,
                             const PlatformOptions& options = {});

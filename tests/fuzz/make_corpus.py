@@ -13,7 +13,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cli"))
 
-from wheel_files import EXTENSION, METADATA, make_elf, make_wheel  # noqa: E402
+from wheel_files import EXTENSION, METADATA, make_elf, make_wheel
 
 
 def write(target: str, name: str, data: bytes) -> None:

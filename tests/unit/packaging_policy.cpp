@@ -83,8 +83,8 @@ TEST_CASE("private symbols of an allowed library") {
 }
 
 TEST_CASE("musl") {
-  REQUIRE(tag_of({.needed = {"libc.musl-x86_64.so.1"}}) == "musllinux_1_1_x86_64");
-  REQUIRE(tag_of({.machine = 183, .needed = {"libc.so"}}) == "musllinux_1_1_aarch64");
+  REQUIRE(tag_of({.needed = {"libc.musl-x86_64.so.1"}}) == "musllinux_1_2_x86_64");
+  REQUIRE(tag_of({.machine = 183, .needed = {"libc.so"}}) == "musllinux_1_2_aarch64");
   const Module musl({.needed = {"libc.musl-x86_64.so.1"}}), glibc({.needed = {"libc.so.6"}});
   REQUIRE(test::error_of([&] {
             lowest_platform("x86_64", {{"a.so", &musl.elf}, {"b.so", &glibc.elf}});
