@@ -2,6 +2,7 @@
 // not read. To add a part: a function here, its own file, and one line in probe.cpp.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "matrix/facts.h"
@@ -35,5 +36,8 @@ void collect_gpu(Collect& c);      // gpu
 
 // A string member of an answer, or "" if it isn't there.
 std::string text_of(const Json& answer, const char* key);
+
+// Dotted numbers, "3.12.1": what the schema of HostFacts takes as a version.
+bool is_version(std::string_view text);
 
 }  // namespace felloe

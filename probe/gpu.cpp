@@ -89,6 +89,11 @@ std::string parse_l4t(const std::string& text) {
                   : fmt::format("{}.{}", major, minor);
 }
 
+// A count or a part of a version: anything else in a recording is no answer.
+bool small(const Json& number) {
+  return number.is_number_integer() && number >= 0 && number < 1000;
+}
+
 std::string error_in(const Json& answer, const char* key) {
   const auto it = answer.find(key);
   return it == answer.end() ? std::string("not asked") : text_of(*it, "error");
@@ -106,6 +111,8 @@ class Gpu {
              board.find("nvidia,tegra") != std::string::npos;
     nvml_ = c_.source.ask("nvml");
     libcuda_ = c_.source.ask("libcuda");
+    if (!nvml_.is_object()) nvml_ = Json();
+    if (!libcuda_.is_object()) libcuda_ = Json();
     if (!read_driver() && !tegra_ && nvml_.is_null() && libcuda_.is_null() && !on_pci_bus()) {
       c_.facts.gpu = Fact<HostGpu>::none();
       c_.from("gpu", "NVML, libcuda.so.1, /proc/driver/nvidia, /sys/module/nvidia, PCI");
@@ -138,9 +145,9 @@ class Gpu {
     const std::string proc =
         version_in_proc(c_.source.file("/proc/driver/nvidia/version").value_or(""));
     const std::string nvml = text_of(nvml_, "driver");
-    if (!module.empty()) return set_driver(module, "/sys/module/nvidia/version");
-    if (!proc.empty()) return set_driver(proc, "/proc/driver/nvidia/version");
-    if (!nvml.empty()) return set_driver(nvml, "NVML");
+    if (is_version(module)) return set_driver(module, "/sys/module/nvidia/version");
+    if (is_version(proc)) return set_driver(proc, "/proc/driver/nvidia/version");
+    if (is_version(nvml)) return set_driver(nvml, "NVML");
     gpu_.driver = Fact<std::string>::none();
     return false;
   }
@@ -264,7 +271,7 @@ class Gpu {
       c_.degrade(fact + ".name", source + ": " + error_in(answer, "name"));
     }
     const Json cc = answer.value("cc", Json());
-    if (cc.is_array() && cc.size() == 2 && cc[0].is_number_integer() && cc[1].is_number_integer()) {
+    if (cc.is_array() && cc.size() == 2 && small(cc[0]) && small(cc[1])) {
       device.cc = fmt::format("{}.{}", cc[0].get<int>(), cc[1].get<int>());
     } else {
       c_.degrade(fact + ".cc", source + ": " + error_in(answer, "cc"));
@@ -277,10 +284,10 @@ class Gpu {
       c_.degrade(fact + ".memory_bytes", source + ": " + error_in(answer, "memory_bytes"));
     }
     const Json mode = answer.value("mig_mode", Json());
+    Json slices = answer.value("mig_slices", Json());
+    if (!small(slices)) slices = 0;
     if (mode.is_number_integer()) {
-      device.mig = mode.get<int>() == 0
-                       ? Json(false)
-                       : Json{{"enabled", true}, {"slices", answer.value("mig_slices", Json(0))}};
+      device.mig = mode == 0 ? Json(false) : Json{{"enabled", true}, {"slices", slices}};
     } else if (source != "NVML" || error_in(answer, "mig_mode") == "NVML_ERROR_NOT_SUPPORTED") {
       device.mig = false;
     } else {

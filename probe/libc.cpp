@@ -29,7 +29,7 @@ std::string system_loader(Collect& c) {
 
 void collect_libc(Collect& c) {
   const std::string linked = text_of(c.source.ask("libc"), "gnu_get_libc_version");
-  if (!linked.empty()) {
+  if (is_version(linked)) {
     c.facts.libc = HostLibc{"glibc", linked};
     c.from("libc", "gnu_get_libc_version");
     return;
@@ -38,15 +38,16 @@ void collect_libc(Collect& c) {
   if (loader.find("ld-musl") != std::string::npos) {
     HostLibc libc{"musl", {}};
     const std::string version = musl_version(text_of(c.source.ask("musl", loader), "banner"));
-    if (!version.empty()) libc.version = version;
-    if (version.empty()) c.degrade("libc.version", loader + " did not print its version");
+    if (is_version(version)) libc.version = version;
+    if (libc.version.unknown()) c.degrade("libc.version", loader + " did not print its version");
     c.facts.libc = libc;
     c.from("libc", loader);
     return;
   }
   if (!c.facts.libs.unknown() && c.facts.libs->contains("libc.so.6")) {
     const HostLib& lib = c.facts.libs->at("libc.so.6");
-    if (const auto it = lib.versions.find("GLIBC"); it != lib.versions.end()) {
+    if (const auto it = lib.versions.find("GLIBC");
+        it != lib.versions.end() && is_version(it->second)) {
       c.facts.libc = HostLibc{"glibc", it->second};
       c.from("libc", lib.path.value_or("libc.so.6") + ": highest symbol version");
       return;

@@ -169,7 +169,16 @@ void collect_machine(Collect& c) {
       break;
     }
   }
-  if (c.facts.cpu.machine.empty()) {
+  const bool known_kernel = os.kernel == "Linux" || os.kernel == "Darwin" || os.kernel == "Windows";
+  const std::string& own = c.facts.cpu.machine;
+  const bool known_machine =
+      own == "x86_64" || own == "aarch64" || own == "armv7l" || own == "i686";
+  if (!c.machine.is_null() && !(known_kernel && known_machine)) {
+    throw Error(ErrorKind::input, c.where + ": machine",
+                "kernel `" + os.kernel + "` or ELF machine `" + own + "` is not known",
+                "expected Linux and x86_64, aarch64, armv7l or i686 (docs/probe.md)");
+  }
+  if (own.empty()) {
     throw Error(ErrorKind::input, c.where, "no machine can be read here",
                 "record one with `felloe probe --record DIR`, or give the root folder of a system");
   }

@@ -12,6 +12,12 @@ std::string text_of(const Json& answer, const char* key) {
   return it != answer.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+bool is_version(std::string_view text) {
+  return !text.empty() && text.front() != '.' && text.back() != '.' &&
+         text.find('.') != std::string_view::npos && text.find("..") == std::string_view::npos &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 HostFacts probe_source(Source& source, const std::string& where) {
   Collect c{source, where};
   collect_machine(c);

@@ -134,7 +134,7 @@ bool version_from_name(HostPython& python, std::string name) {
 
 bool from_answer(HostPython& python, const Json& answer) {
   python.version = text_of(answer, "version");
-  if (python.version.empty()) return false;
+  if (!is_version(python.version)) return false;
   if (const std::string abi = text_of(answer, "abi"); !abi.empty()) python.abi = abi;
   const std::string implementation = text_of(answer, "implementation");
   if (implementation == "cpython" || implementation == "pypy" || implementation == "graalpy") {
