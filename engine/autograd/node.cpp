@@ -16,7 +16,6 @@ constinit std::mutex locks[kLocks];
 // chain doesn't recurse.
 struct Deferred {
   std::vector<Ref<RefCounted>> pending;
-  bool draining = false;
 };
 thread_local Deferred* deferred = nullptr;
 
@@ -28,11 +27,10 @@ void drop(Ref<RefCounted> target) {
   }
   Deferred mine;
   deferred = &mine;
-  mine.pending.push_back(std::move(target));
+  target = nullptr;  // frees it, which may push more
   while (!mine.pending.empty()) {
-    Ref<RefCounted> last = std::move(mine.pending.back());
+    const Ref<RefCounted> last = std::move(mine.pending.back());
     mine.pending.pop_back();
-    last = nullptr;  // may push more
   }
   deferred = nullptr;
 }

@@ -73,10 +73,6 @@ void Dims::resize(std::int64_t count, std::int64_t value) {
   size_ = count;
 }
 
-bool operator==(const Dims& a, const Dims& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 std::string to_string(const Dims& dims) {
   std::string text = "[";
   for (std::int64_t i = 0; i < dims.size(); ++i) {

@@ -19,7 +19,14 @@ class Dims {
   Dims(std::initializer_list<std::int64_t> values);
   explicit Dims(std::span<const std::int64_t> values);
   Dims(std::int64_t count, std::int64_t value);
-  Dims(const Dims& o) : Dims(o.span()) {}
+  Dims(const Dims& o) {
+    if (o.size_ <= kInline) {
+      size_ = o.size_;
+      for (std::int64_t i = 0; i < o.size_; ++i) inline_[i] = o.data()[i];
+    } else {
+      *this = o;
+    }
+  }
   Dims(Dims&& o) noexcept;
   Dims& operator=(const Dims& o);
   Dims& operator=(Dims&& o) noexcept;
@@ -43,7 +50,14 @@ class Dims {
   void erase(std::int64_t at);
   void resize(std::int64_t count, std::int64_t value = 0);
 
-  friend bool operator==(const Dims& a, const Dims& b);
+  friend bool operator==(const Dims& a, const Dims& b) {
+    if (a.size_ != b.size_) return false;
+    const std::int64_t *x = a.data(), *y = b.data();
+    for (std::int64_t i = 0; i < a.size_; ++i) {
+      if (x[i] != y[i]) return false;
+    }
+    return true;
+  }
 
  private:
   static constexpr std::int64_t kInline = 6;

@@ -2,4 +2,4 @@
 // treadle`. Everything else is built with hidden visibility.
 #pragma once
 
-#define TREADLE_API __attribute__((visibility("default")))
+#define TREADLE_API [[gnu::visibility("default")]]

@@ -107,13 +107,29 @@ Types types_of(const MapOp& op, Inputs in) {
   return t;
 }
 
+// A Python number in the dtype of the computation, without a kernel.
+Tensor number(const Tensor& t, DType dtype) {
+  const Tensor out = Tensor::empty({}, dtype);
+  switch (dtype) {
+    case DType::float32:
+      *out.data_as<float>() = static_cast<float>(t.item());
+      return out;
+    case DType::float64:
+      *out.data_as<double>() = t.item();
+      return out;
+    default:
+      return cast(t, dtype);
+  }
+}
+
 // Inputs in the dtype of the computation; owns the casts.
 class Cast {
  public:
   Cast(const MapOp& op, Inputs in, DType compute) : count_(in.size()) {
     for (std::size_t k = 0; k < count_; ++k) {
       const bool keep = in[k]->dtype() == compute || (k == 0 && op.condition_first);
-      if (!keep) owned_[k] = cast(*in[k], compute);
+      if (!keep)
+        owned_[k] = in[k]->impl()->wrapped_number ? number(*in[k], compute) : cast(*in[k], compute);
       pointer_[k] = keep ? in[k] : &owned_[k];
     }
   }
@@ -176,7 +192,7 @@ class MapNode final : public Node {
     for (std::uint32_t k = 0; k < in.size(); ++k) {
       if (op.derive[k]) edge(k) = gradient_edge(*in[k]);
       if (needs(k)) read_ |= reads(op, k);
-      if (in[k]->shape() != shape || in[k]->dtype() != result) undo_needed_ = true;
+      if (needs(k) && (in[k]->shape() != shape || in[k]->dtype() != result)) undo_needed_ = true;
     }
     if (undo_needed_) {
       undo_ = std::make_unique<Undo>();
