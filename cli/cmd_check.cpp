@@ -9,6 +9,7 @@
 #include "matrix/fit.h"
 #include "matrix/pep440.h"
 #include "packaging/inspect.h"
+#include "probe/probe.h"
 
 namespace felloe {
 namespace {
@@ -24,7 +25,9 @@ WheelFacts read_wheel(const std::string& path) {
   return wheel_from_json(read_json(path), path);
 }
 
-HostFacts read_host(const std::string& path) { return host_from_json(read_json(path), path); }
+HostFacts read_host(const std::string& path) {
+  return path.empty() ? probe_host({}) : host_from_json(read_json(path), path);
+}
 
 // Another argument of the same project that has code for GPUs.
 bool has_gpu_sibling(const std::vector<WheelFacts>& wheels, std::size_t self) {
@@ -108,8 +111,8 @@ Subcommand check_command() {
                            "wheels, or facts about wheels written by `felloe inspect --json`")
                 ->required();
             app.add_option("--host", args->host,
-                           "facts about a machine, written by `felloe probe --json`")
-                ->required();
+                           "facts about a machine, written by `felloe probe --json`; without it, "
+                           "this machine is probed");
             app.add_option(
                    "--devices", args->devices,
                    "`any`: one served GPU is enough; `all`: every visible GPU must be served")

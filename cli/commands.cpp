@@ -9,6 +9,7 @@ const std::vector<Subcommand>& commands() {
       build_command(),
       check_command(),
       index_command(),
+      init_command(),
       inspect_command(),
       matrix_command(),
       nightly_command(),

@@ -10,6 +10,7 @@ Subcommand audit_command();
 Subcommand build_command();
 Subcommand check_command();
 Subcommand index_command();
+Subcommand init_command();
 Subcommand inspect_command();
 Subcommand matrix_command();
 Subcommand nightly_command();

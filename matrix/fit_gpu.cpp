@@ -51,23 +51,34 @@ bool any_product(const std::vector<HostGpuDevice>& devices, const char* product)
   });
 }
 
-// The CUDA version that the driver side offers, a compat library included.
-std::optional<std::string> effective_cuda(const Judge& judge, const HostGpu& gpu,
-                                          const std::vector<HostGpuDevice>& devices) {
-  std::optional<std::string> cuda;
+// What the driver side offers, a compat library included.
+struct DriverCuda {
+  std::optional<std::string> version;
+  bool maybe_more = false;  // a compat library is there, and whether this GPU takes it isn't known
+};
+
+DriverCuda driver_cuda(const Judge& judge, const HostGpu& gpu,
+                       const std::vector<HostGpuDevice>& devices) {
+  DriverCuda out;
   if (gpu.cuda.known()) {
-    cuda = *gpu.cuda;
+    out.version = *gpu.cuda;
   } else if (gpu.driver.known() && !is_tegra(gpu) && !judge.host.os.wsl.value_or(false)) {
-    cuda = cuda_of_driver(*gpu.driver);
+    out.version = cuda_of_driver(*gpu.driver);
   }
-  const bool raises = has_compat(gpu) && gpu.libcuda->version.known() &&
-                      (any_product(devices, "datacenter") || any_product(devices, "embedded"));
-  if (!raises) return cuda;
+  if (!has_compat(gpu) || any_product(devices, "geforce")) return out;
+  // Data-centre parts and Jetson take the library; of other parts only some do.
+  const bool takes = any_product(devices, "datacenter") || any_product(devices, "embedded");
+  if (!takes || !gpu.libcuda->version.known()) {
+    out.maybe_more = true;
+    return out;
+  }
   // The library's version is given as CUDA's ("12.8") or as the driver's ("570.86.15").
   std::optional<std::string> library = *gpu.libcuda->version;
   if (cuda_major(*library) >= 100) library = cuda_of_driver(*library);
-  if (library && (!cuda || compare_versions(*library, *cuda) > 0)) return library;
-  return cuda;
+  if (library && (!out.version || compare_versions(*library, *out.version) > 0)) {
+    out.version = library;
+  }
+  return out;
 }
 
 // ---- The driver, for all devices ----------------------------------------------------------------
@@ -85,7 +96,8 @@ void judge_libcuda(Judge& judge, const HostGpu& gpu, const std::vector<HostGpuDe
   }
 }
 
-void judge_driver(Judge& judge, const HostGpu& gpu, const std::optional<std::string>& cuda) {
+void judge_driver(Judge& judge, const HostGpu& gpu, const DriverCuda& side) {
+  const std::optional<std::string>& cuda = side.version;
   const Fact<std::string>& runtime = judge.wheel.cuda->runtime;
   if (runtime.is_none()) return;  // no CUDA library: nothing to be too new
   if (runtime.unknown()) {
@@ -108,7 +120,15 @@ void judge_driver(Judge& judge, const HostGpu& gpu, const std::optional<std::str
   }
   const bool too_old =
       by_cuda ? cuda_major(*cuda) < major : compare_versions(*gpu.driver, *driver_floor(major)) < 0;
-  if (too_old) {
+  if (too_old && side.maybe_more) {
+    Reason& r =
+        judge.add("DRIVER_UNKNOWN", Weight::unknown,
+                  fmt::format("the wheel needs CUDA {}, the driver has {}, and whether this "
+                              "GPU takes the forward-compatibility library is not known",
+                              *runtime, *cuda));
+    r.need = *runtime;
+    r.have = *cuda;
+  } else if (too_old) {
     const std::string need =
         by_cuda ? fmt::format("CUDA {}", major) : fmt::format("driver {}", *driver_floor(major));
     const std::string have = by_cuda ? "CUDA " + *cuda : "driver " + *gpu.driver;
@@ -196,6 +216,14 @@ Served judge_device(const WheelCuda& cuda, const HostGpuDevice& device, const Dr
   return out;
 }
 
+// PTX that is too new for the driver may not be for the compat library beside it.
+void soften_ptx(Served& served) {
+  if (served.verdict.reasons != std::vector<std::string>{"GPU_PTX_TOO_NEW"}) return;
+  served.state = State::undecided;
+  served.verdict.verdict = state_name(served.state);
+  served.verdict.reasons = {"GPU_PTX_UNKNOWN"};
+}
+
 std::string describe(const DeviceVerdict& device) {
   return fmt::format("GPU {} ({}{})", device.index, device.name ? *device.name + ", " : "",
                      device.cc ? *device.cc : "capability not known");
@@ -272,8 +300,9 @@ void explain(Judge& judge, const Served& served, const std::optional<std::string
 
 // ---- The set of devices -------------------------------------------------------------------------
 
-void judge_set(Judge& judge, const std::vector<Served>& all,
-               const std::optional<std::string>& cuda) {
+// `blocked`: the driver serves no device, so what the images would do isn't told.
+void judge_set(Judge& judge, const std::vector<Served>& all, const std::optional<std::string>& cuda,
+               bool blocked) {
   const auto count = [&](State state) {
     return std::count_if(all.begin(), all.end(), [&](const Served& s) { return s.state == state; });
   };
@@ -282,6 +311,7 @@ void judge_set(Judge& judge, const std::vector<Served>& all,
   // One good device is enough unless all are asked for; then failing ones are told as one reason.
   State shown = State::does_not_fit;
   if (fits > 0) {
+    if (blocked) return;
     shown = State::fits;
   } else if (open > 0) {
     shown = State::undecided;
@@ -357,9 +387,10 @@ void judge_gpu(Judge& judge) {
   }
   const HostGpu& gpu = *host;
   const std::size_t before = judge.verdict.reasons.size();
-  const std::optional<std::string> cuda = effective_cuda(judge, gpu, devices);
+  const DriverCuda side = driver_cuda(judge, gpu, devices);
+  const std::optional<std::string>& cuda = side.version;
   judge_libcuda(judge, gpu, devices);
-  judge_driver(judge, gpu, cuda);
+  judge_driver(judge, gpu, side);
   judge_soc(judge, gpu, cuda);
   std::vector<std::string> blocked;
   for (std::size_t i = before; i < judge.verdict.reasons.size(); ++i) {
@@ -370,8 +401,11 @@ void judge_gpu(Judge& judge) {
   const std::string version = cuda ? *cuda : wheel->runtime.value_or("");
   const DriverSide driver{is_tegra(gpu) && cuda_major(version) <= 12, cuda};
   std::vector<Served> all;
-  for (const HostGpuDevice& device : devices) all.push_back(judge_device(*wheel, device, driver));
-  judge_set(judge, all, cuda);
+  for (const HostGpuDevice& device : devices) {
+    all.push_back(judge_device(*wheel, device, driver));
+    if (side.maybe_more) soften_ptx(all.back());
+  }
+  judge_set(judge, all, cuda, !blocked.empty());
   for (Served& served : all) {
     if (!blocked.empty()) {  // whatever the images, this driver serves no device
       served.verdict.verdict = "does_not_fit";

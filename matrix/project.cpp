@@ -11,6 +11,7 @@
 #include "matrix/base/fs.h"
 #include "matrix/base/json_reader.h"
 #include "matrix/base/text.h"
+#include "matrix/pep440.h"
 
 namespace felloe {
 namespace {
@@ -199,6 +200,13 @@ void resolve_version(const JsonNode& node, const VersionRule& rule, Project& pro
   }
 }
 
+void check_specifier(const JsonNode& root, const char* section, const char* key,
+                     const std::string& text) {
+  if (Specifiers::parse(text)) return;
+  root.at(section).at(key).fail("not a version specifier: \"" + text + "\"",
+                                "write it as in PEP 440, such as \">=3.10,<4\"");
+}
+
 void check_target(const JsonNode& node, const Project& project, const Target& target) {
   if (target.arch != "x86_64" && target.arch != "aarch64") {
     node.at("arch").fail("unknown arch: \"" + target.arch + "\"", "use x86_64 or aarch64");
@@ -276,7 +284,12 @@ Project load_project(const std::filesystem::path& path) {
   const JsonNode root(raw, name, ErrorKind::usage);
   Reader::value(root, document);
   Project& project = document.project;
-  if (project.name.empty()) root.at("name").fail("is empty", "use the name of the PyPI project");
+  if (!valid_name(project.name)) {
+    root.at("name").fail("not a name for a Python package: \"" + project.name + "\"",
+                         "use letters, digits, and . _ - between them");
+  }
+  check_specifier(root, "package", "requires_python", project.package.requires_python);
+  check_specifier(root, "smoke", "pythons", project.smoke.pythons);
   resolve_version(root.at("version"), document.version, project);
   for (auto& [key, toolchain] : project.toolchains) {
     toolchain.name = key;

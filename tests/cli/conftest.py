@@ -15,6 +15,7 @@ import subprocess
 import venv
 from dataclasses import dataclass
 
+import jsonschema
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -51,6 +52,7 @@ class Felloe:
         run = subprocess.run(
             [self.path, *map(str, args)],
             capture_output=True,
+            check=False,
             text=True,
             cwd=cwd,
             env=None if env is None else {**os.environ, **env},
@@ -82,8 +84,6 @@ def pip_python(tmp_path_factory) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def schema():
     """`schema("host", obj)` checks obj against docs/schema/host.schema.json."""
-    jsonschema = pytest.importorskip("jsonschema")
-
     def check(name: str, value: dict) -> None:
         text = (ROOT / f"docs/schema/{name}.schema.json").read_text()
         jsonschema.Draft202012Validator(json.loads(text)).validate(value)

@@ -90,7 +90,7 @@ def test_help_of_a_command_goes_before_its_work(felloe):
 def test_full_standard_output_is_no_success(felloe):
     with open("/dev/full", "w") as full:
         run = subprocess.run(
-            [felloe.path, "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+            [felloe.path, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert run.returncode == 4
     assert "standard output: cannot write: No space left on device" in run.stderr

@@ -100,7 +100,10 @@ TEST_CASE("an unknown key names the nearest valid one, at every level") {
 TEST_CASE("values that can't be meant are refused with their place") {
   Folder folder;
   CHECK(ends_with(folder.refuse("/name", 5), "/name"));
+  CHECK(ends_with(folder.refuse("/name", "my lib"), "/name"));
   CHECK(ends_with(folder.refuse("/version", 1.2), "/version"));
+  CHECK(ends_with(folder.refuse("/smoke/pythons", "3.10+"), "/smoke/pythons"));
+  CHECK(ends_with(folder.refuse("/package/requires_python", "new"), "/package/requires_python"));
   CHECK(ends_with(folder.refuse("/targets/x86_64-cpu/arch", "i386"), "/targets/x86_64-cpu/arch"));
   CHECK(ends_with(folder.refuse("/targets/x86_64-cpu/accelerator", "cuda"),
                   "/targets/x86_64-cpu/accelerator"));
