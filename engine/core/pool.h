@@ -3,7 +3,9 @@
 #pragma once
 #include <cstddef>
 
-namespace treadle {
+#include "engine/core/export.h"
+
+namespace TREADLE_API treadle {
 
 inline constexpr std::size_t kAlignment = 64;
 

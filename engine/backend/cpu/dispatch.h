@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/backend/kernel.h"
+#include "engine/core/export.h"
 
 namespace treadle {
 
@@ -15,7 +16,7 @@ namespace treadle {
 const kernel::Table& table();
 
 // "base", "avx2", "avx512", "neon" or "sve": whose kernels table() is. Throws as table() does.
-std::string_view current_isa();
+TREADLE_API std::string_view current_isa();
 
 struct IsaInfo {
   std::string_view name;
@@ -29,6 +30,6 @@ std::vector<IsaInfo> compiled_isas();
 const kernel::Table& table_of(std::string_view isa);
 
 // One line for bug reports: ISA, threads and the library behind matrix products.
-std::string config_string();
+TREADLE_API std::string config_string();
 
 }  // namespace treadle

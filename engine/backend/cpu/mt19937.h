@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/core/export.h"
+
 namespace treadle {
 
-class Mt19937 {
+class TREADLE_API Mt19937 {
  public:
   static constexpr int kWords = 624;
   explicit Mt19937(std::uint64_t seed = 5489) { reseed(seed); }

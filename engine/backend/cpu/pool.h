@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/core/export.h"
+
 namespace treadle {
 
 // Threads that take part in parallel work, the caller included. Throws Error{value} if
 // TREADLE_NUM_THREADS isn't a whole number from 1 to 1024.
-int get_num_threads();
+TREADLE_API int get_num_threads();
 
 // From the next parallel work on. Throws Error{value} unless 1 <= threads <= 1024.
-void set_num_threads(int threads);
+TREADLE_API void set_num_threads(int threads);
 
 // Elements below which splitting costs more than it gains, for cheap elementwise work.
 inline constexpr std::int64_t kGrain = 32768;

@@ -1,0 +1,344 @@
+// The tape as Python sees it: grad mode, Node (grad_fn), hooks, backward() and grad(), and the node
+// behind autograd.Function. The Python half is treadle/autograd/function.py.
+#include "engine/autograd/engine.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "engine/core/context.h"
+#include "engine/python/bind/bind.h"
+
+namespace treadle::bind {
+namespace {
+
+// A Python callable inside a std::function. Copies count as references; the GIL is taken as needed,
+// since graphs are freed on any thread.
+class PyHook {
+ public:
+  explicit PyHook(PyObject* fn) : fn_(fn) { Py_INCREF(fn_); }
+  PyHook(const PyHook& o) : fn_(o.fn_) { py_hooks.inc_ref(fn_); }
+  PyHook(PyHook&& o) noexcept : fn_(std::exchange(o.fn_, nullptr)) {}
+  PyHook& operator=(const PyHook&) = delete;
+  ~PyHook() {
+    if (fn_) py_hooks.dec_ref(fn_);
+  }
+  PyObject* fn() const { return fn_; }
+
+  Tensor operator()(const Tensor& grad) const {
+    const nb::gil_scoped_acquire gil;
+    const nb::object argument = nb::steal(wrap(grad));
+    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(fn_, argument.ptr(), nullptr));
+    if (!result.is_valid()) raise_python();
+    if (result.is_none()) return Tensor();
+    return expect_tensor(result.ptr(), "the result of a hook");
+  }
+
+ private:
+  PyObject* fn_;
+};
+
+class PyAccumulatedHook : public PyHook {
+ public:
+  using PyHook::PyHook;
+  void operator()(const Tensor& leaf) const { PyHook::operator()(leaf); }
+};
+
+std::vector<Tensor> tensors_of(nb::handle sequence, const char* what, bool none_allowed) {
+  std::vector<Tensor> result;
+  if (is_tensor(sequence.ptr())) {
+    result.push_back(tensor_of(sequence.ptr()));
+    return result;
+  }
+  for (nb::handle item : sequence) {
+    if (item.is_none() && none_allowed) {
+      result.emplace_back();
+    } else {
+      result.push_back(expect_tensor(item.ptr(), what));
+    }
+  }
+  return result;
+}
+
+nb::tuple tuple_of(const std::vector<Tensor>& tensors) {
+  nb::list items;
+  for (const Tensor& t : tensors) items.append(nb::steal(wrap(t)));
+  return nb::tuple(items);
+}
+
+// --- nodes
+// -----------------------------------------------------------------------------------------
+
+Py_ssize_t node_dict_offset = 0;
+
+int node_traverse(PyObject* self, visitproc visit, void* arg);
+int node_clear(PyObject* self);
+
+// The node of one call of an autograd.Function. Its Python object is the `ctx` that the user's
+// forward and backward get; what it saves, and which outputs it knows, live here.
+class FunctionNode final : public Node {
+ public:
+  FunctionNode(std::string name, std::uint32_t edges) : Node(edges), name_(std::move(name)) {}
+
+  std::string name() const override { return name_; }
+
+  Gradients apply(Gradients grads) override {
+    const nb::gil_scoped_acquire gil;
+    if (released_) released_error();
+    const nb::object ctx = nb::borrow(static_cast<PyObject*>(py_object()));
+    const nb::object result = ctx.attr("_run_backward")(tuple_of(grads));
+    return tensors_of(result, "a gradient", true);
+  }
+
+  void release() override {
+    const nb::gil_scoped_acquire gil;
+    for (Saved& s : saved_) s.reset();
+    released_ = !saved_.empty();
+  }
+
+  void save(std::vector<Saved> saved) { saved_ = std::move(saved); }
+  std::vector<Tensor> saved() {
+    if (released_) released_error();
+    std::vector<Tensor> result;
+    for (const Saved& s : saved_) result.push_back(s.defined() ? s.get(this) : Tensor());
+    return result;
+  }
+
+ private:
+  std::string name_;
+  std::vector<Saved> saved_;
+  bool released_ = false;
+};
+
+using FunctionBox = Box<FunctionNode>;
+
+PyType_Slot node_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+    {0, nullptr},
+};
+
+int node_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (const int stop = visit_dict(self, node_dict_offset, visit, arg)) return stop;
+  if (!nb::inst_ready(nb::handle(self))) return 0;
+  const Node* node = node_of(self);
+  if (!node) return 0;
+  for (std::uint32_t i = 0; i < node->edge_count(); ++i) {
+    if (const int stop = visit_ref(node->edge(i).target.get(), visit, arg)) return stop;
+  }
+  return node->has_extras() ? visit_hooks(node->hooks(), visit, arg) : 0;
+}
+
+int node_clear(PyObject* self) {
+  clear_dict(self, node_dict_offset);
+  if (!nb::inst_ready(nb::handle(self))) return 0;
+  if (Node* node = node_of(self)) {
+    for (const HookEntry& hook : node->hooks()) node->remove_hook(hook.id);
+    for (std::uint32_t i = 0; i < node->edge_count(); ++i) node->edge(i) = Edge{};
+  }
+  return 0;
+}
+
+void bind_node(nb::module_& m) {
+  auto node = nb::class_<NodeBox>(m, "Node", nb::dynamic_attr(), nb::is_weak_referenceable(),
+                                  nb::type_slots(node_slots), "One step of the tape.");
+  types.node = reinterpret_cast<PyTypeObject*>(node.ptr());
+  node_dict_offset = dict_offset_of(types.node);
+  node.def("name", [](NodeBox& n) { return n.object->name(); })
+      .def("__repr__",
+           [](NodeBox& n) {
+             char address[32];
+             std::snprintf(address, sizeof address, "%p", static_cast<void*>(n.object));
+             return "<" + n.object->name() + " object at " + address + ">";
+           })
+      .def_prop_ro("next_functions",
+                   [](NodeBox& n) {
+                     nb::list items;
+                     for (std::uint32_t i = 0; i < n.object->edge_count(); ++i) {
+                       const Edge& e = n.object->edge(i);
+                       nb::object target = nb::none();
+                       if (e.leaf) {
+                         target = nb::handle(types.module)
+                                      .attr("_AccumulateGrad")(
+                                          nb::steal(wrap(Tensor(Ref<TensorImpl>(e.tensor())))));
+                       } else if (e) {
+                         target = nb::steal(wrap(Ref<Node>(e.node())));
+                       }
+                       items.append(nb::make_tuple(target, e.nr));
+                     }
+                     return nb::tuple(items);
+                   })
+      .def("_sequence_nr", [](NodeBox& n) { return n.object->sequence(); });
+
+  auto function =
+      nb::class_<FunctionBox>(m, "_FunctionBase", node, "What autograd.Function's ctx is.");
+  function
+      .def_static(
+          "_make",
+          [](nb::type_object type, const std::string& name, nb::handle inputs) {
+            const std::vector<Tensor> tensors = tensors_of(inputs, "an input", false);
+            auto* node = new FunctionNode(name, static_cast<std::uint32_t>(tensors.size()));
+            const Ref<Node> owner(node);
+            std::uint32_t i = 0;
+            for (const Tensor& t : tensors) node->edge(i++) = gradient_edge(t);
+            return nb::steal(hand_over<Node>(reinterpret_cast<PyTypeObject*>(type.ptr()), node));
+          },
+          "A ctx of `type` with an edge for each tensor.")
+      .def("_drop_edges",
+           [](FunctionBox& b) {
+             for (std::uint32_t i = 0; i < b.object->edge_count(); ++i) b.object->edge(i) = Edge{};
+           })
+      .def("_needs", [](FunctionBox& b, std::uint32_t i) { return b.object->needs(i); })
+      .def("_save",
+           [](FunctionBox& b, nb::handle tensors, const std::vector<std::int64_t>& output_numbers) {
+             std::vector<Saved> saved;
+             std::size_t i = 0;
+             for (nb::handle t : tensors) {
+               const std::int64_t nr = output_numbers[i++];
+               if (t.is_none()) {
+                 saved.emplace_back();
+               } else {
+                 const Tensor tensor =
+                     expect_tensor(t.ptr(), "save_for_backward(): every argument");
+                 saved.push_back(nr >= 0 ? Saved::output(tensor, static_cast<std::uint32_t>(nr))
+                                         : Saved(tensor));
+               }
+             }
+             b.object->save(std::move(saved));
+           })
+      .def("_saved", [](FunctionBox& b) { return tuple_of(b.object->saved()); })
+      .def("_set_history",
+           [](FunctionBox& b, nb::handle output, std::uint32_t nr) {
+             set_history(expect_tensor(output.ptr(), "an output"), Ref<Node>(b.object), nr);
+           })
+      .def("_rebase_history", [](FunctionBox& b, nb::handle output) {
+        rebase_history(expect_tensor(output.ptr(), "an output"), Ref<Node>(b.object));
+      });
+}
+
+// --- hooks and running
+// -------------------------------------------------------------------------------
+
+void bind_hooks(nb::module_& m) {
+  m.def("_add_hook", [](nb::handle t, nb::handle fn) {
+    const Tensor tensor = expect_tensor(t.ptr(), "register_hook(): self");
+    if (!tensor.requires_grad()) {
+      fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
+    }
+    return add_hook(tensor, PyHook(fn.ptr()));
+  });
+  m.def("_add_accumulated_hook", [](nb::handle t, nb::handle fn) {
+    return add_accumulated_hook(expect_tensor(t.ptr(), "self"), PyAccumulatedHook(fn.ptr()));
+  });
+  m.def("_remove_hook",
+        [](nb::handle t, std::int64_t id) { remove_hook(expect_tensor(t.ptr(), "self"), id); });
+}
+
+// retain_graph: None, or anything with a truth value. (A handle, not std::optional<bool>: gcc warns
+// of uninitialised memory in nanobind's caster for that.)
+BackwardOptions options_of(nb::handle retain_graph, bool create_graph) {
+  BackwardOptions options;
+  if (!retain_graph.is_none()) {
+    const int truth = PyObject_IsTrue(retain_graph.ptr());
+    if (truth < 0) raise_python();
+    options.retain_graph = truth == 1;
+  }
+  options.create_graph = create_graph;
+  return options;
+}
+
+void bind_running(nb::module_& m) {
+  m.def(
+      "_backward",
+      [](nb::handle tensors, nb::handle grads, nb::handle retain_graph, bool create_graph,
+         nb::handle inputs) {
+        const auto t = tensors_of(tensors, "tensors", false);
+        const auto g =
+            grads.is_none() ? std::vector<Tensor>() : tensors_of(grads, "grad_tensors", true);
+        const auto in =
+            inputs.is_none() ? std::vector<Tensor>() : tensors_of(inputs, "inputs", false);
+        if (!inputs.is_none() && in.empty()) {
+          fail(ErrorKind::runtime, "`inputs` argument to `backward()` cannot be empty.");
+        }
+        const BackwardOptions options = options_of(retain_graph, create_graph);
+        const WithoutGil running;
+        backward(t, g, options, in);
+      },
+      nb::arg("tensors"), nb::arg("grads").none(), nb::arg("retain_graph").none(),
+      nb::arg("create_graph"), nb::arg("inputs").none());
+  m.def(
+      "_grad",
+      [](nb::handle outputs, nb::handle inputs, nb::handle grads, nb::handle retain_graph,
+         bool create_graph, bool allow_unused) {
+        const auto out = tensors_of(outputs, "outputs", false);
+        const auto in = tensors_of(inputs, "inputs", false);
+        const auto g =
+            grads.is_none() ? std::vector<Tensor>() : tensors_of(grads, "grad_outputs", true);
+        const BackwardOptions options = options_of(retain_graph, create_graph);
+        std::vector<Tensor> result;
+        {
+          const WithoutGil running;
+          result = grad(out, in, g, options, allow_unused);
+        }
+        return tuple_of(result);
+      },
+      nb::arg("outputs"), nb::arg("inputs"), nb::arg("grads").none(),
+      nb::arg("retain_graph").none(), nb::arg("create_graph"), nb::arg("allow_unused"));
+}
+
+void bind_modes(nb::module_& m) {
+  m.def(
+      "is_grad_enabled", [] { return context().grad_enabled; }, "Whether ops are recorded.");
+  m.def("is_inference_mode_enabled", [] { return context().inference; });
+  m.def("_set_grad_enabled", [](bool on) { return std::exchange(context().grad_enabled, on); });
+  m.def("_set_inference", [](bool on) { return std::exchange(context().inference, on); });
+}
+
+}  // namespace
+
+PyObject* wrap(const Ref<Node>& node) {
+  if (!node) Py_RETURN_NONE;
+  if (void* known = node->py_object()) {
+    auto* object = static_cast<PyObject*>(known);
+    Py_INCREF(object);
+    return object;
+  }
+  return hand_over(types.node, node.get());
+}
+
+// --- garbage collection
+// ------------------------------------------------------------------------------
+
+int visit_ref(const RefCounted* object, visitproc visit, void* arg) {
+  if (object) Py_VISIT(static_cast<PyObject*>(object->py_object()));
+  return 0;
+}
+
+int visit_dict(PyObject* self, Py_ssize_t dict_offset, visitproc visit, void* arg) {
+  Py_VISIT(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + dict_offset));
+  return 0;
+}
+
+void clear_dict(PyObject* self, Py_ssize_t dict_offset) {
+  Py_CLEAR(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + dict_offset));
+}
+
+int visit_hooks(const std::vector<HookEntry>& hooks, visitproc visit, void* arg) {
+  for (const HookEntry& entry : hooks) {
+    if (const auto* hook = entry.hook.target<PyHook>()) Py_VISIT(hook->fn());
+  }
+  return 0;
+}
+
+Py_ssize_t dict_offset_of(PyTypeObject* type) {
+  return nb::cast<Py_ssize_t>(nb::handle(reinterpret_cast<PyObject*>(type)).attr("__dictoffset__"));
+}
+
+void bind_autograd(nb::module_& m) {
+  bind_modes(m);
+  bind_node(m);
+  bind_hooks(m);
+  bind_running(m);
+}
+
+}  // namespace treadle::bind

@@ -1,0 +1,179 @@
+// What the files of the Python module share: Tensor and its small companions to and from PyObject*,
+// and the one place where exceptions are translated. Everything here assumes the GIL.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "engine/autograd/node.h"
+#include "engine/core/tensor.h"
+#include "engine/ops/schema.h"
+
+namespace treadle::bind {
+
+namespace nb = nanobind;
+
+// dtype and device as Python sees them.
+struct PyDType {
+  DType value;
+};
+struct PyDevice {
+  Device value;
+  bool has_index;  // "cpu" and "cpu:0" print differently
+};
+
+// What a Python tensor or node holds. The object *is* the C++ object's reference count
+// (core/ref.h), so when Python frees it, nothing else refers to the C++ object.
+template <class T>
+struct Box {
+  T* object;
+  explicit Box(T* o) : object(o) {}
+  Box(const Box&) = delete;
+  Box& operator=(const Box&) = delete;
+  ~Box() { delete object; }
+};
+using TensorBox = Box<TensorImpl>;
+using NodeBox = Box<Node>;
+
+// The types that conversions test for; filled while the module is initialised, never freed.
+struct Types {
+  PyTypeObject* tensor = nullptr;
+  PyTypeObject* dtype = nullptr;
+  PyTypeObject* device = nullptr;
+  PyTypeObject* generator = nullptr;
+  PyTypeObject* size = nullptr;
+  PyTypeObject* node = nullptr;
+  PyObject* dtypes[kernel::kDTypes] = {};
+  PyObject* module = nullptr;
+};
+extern Types types;
+
+// Thrown after a CPython function has failed and set its exception.
+[[noreturn]] void raise_python();
+
+// Sets the Python exception that belongs to the C++ exception being handled. Call inside `catch
+// (...)`.
+void set_python_error() noexcept;
+
+// Runs f, which returns a new reference; a C++ exception becomes a Python one and null.
+template <class F>
+PyObject* guarded(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+template <class F>
+int guarded_int(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+// Releases the GIL while work runs that calls no Python.
+class WithoutGil {
+ public:
+  WithoutGil() : state_(PyEval_SaveThread()) {}
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+  ~WithoutGil() { PyEval_RestoreThread(state_); }
+
+ private:
+  PyThreadState* state_;
+};
+
+// --- tensors
+// ---------------------------------------------------------------------------------------
+
+inline bool is_tensor(PyObject* o) {
+  return Py_TYPE(o) == types.tensor || PyType_IsSubtype(Py_TYPE(o), types.tensor);
+}
+// `o` must be a Tensor.
+inline TensorImpl* impl_of(PyObject* o) { return nb::inst_ptr<TensorBox>(nb::handle(o))->object; }
+inline Tensor tensor_of(PyObject* o) { return Tensor(Ref<TensorImpl>(impl_of(o))); }
+// A Tensor over an object that the caller keeps alive, without counting a reference: the count is
+// Python's, and changing it from C++ takes the GIL each time.
+class Borrowed {
+ public:
+  explicit Borrowed(PyObject* o) {
+    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+    TensorImpl* impl = impl_of(o);
+    std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof impl);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() { tensor_.release(); }
+  const Tensor& operator*() const { return tensor_; }
+  const Tensor* operator->() const { return &tensor_; }
+
+ private:
+  Tensor tensor_;
+};
+// New reference; None for an undefined tensor. The same object for the same TensorImpl.
+PyObject* wrap(const Tensor& t);
+PyObject* wrap(Tensor&& t);  // cheaper for fresh results
+// As wrap, for a tensor that Python hasn't seen, as an instance of `type` (Tensor or a subclass of
+// it).
+PyObject* wrap_as(PyTypeObject* type, const Tensor& t);
+inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), types.node); }
+inline Node* node_of(PyObject* o) { return nb::inst_ptr<NodeBox>(nb::handle(o))->object; }
+PyObject* wrap(const Ref<Node>& node);  // new reference; None for null
+// A Python object of `type` that takes over the reference count of `object`, which Python hasn't
+// seen.
+template <class T>
+PyObject* hand_over(PyTypeObject* type, T* object) {
+  nb::object made = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(type)));
+  new (nb::inst_ptr<Box<T>>(made)) Box<T>(object);
+  nb::inst_mark_ready(made);
+  object->set_py_object(made.ptr());
+  return made.release().ptr();
+}
+
+// --- garbage collection: a reference that C++ holds is one of the PyObject, if there is one
+// ----------
+int visit_ref(const RefCounted* object, visitproc visit, void* arg);
+int visit_dict(PyObject* self, Py_ssize_t dict_offset, visitproc visit, void* arg);
+void clear_dict(PyObject* self, Py_ssize_t dict_offset);
+int visit_hooks(const std::vector<HookEntry>& hooks, visitproc visit, void* arg);
+Py_ssize_t dict_offset_of(PyTypeObject* type);
+// The tensor, or TypeError naming `what`.
+Tensor expect_tensor(PyObject* o, const char* what);
+
+// --- numbers, shapes, names
+// ------------------------------------------------------------------------
+
+// False without an exception if `o` isn't a number (int, float, bool, or what has
+// __index__/__float__).
+bool to_scalar(PyObject* o, Scalar* out);
+bool to_int(PyObject* o, std::int64_t* out);  // OverflowError is raised as raise_python()
+bool to_dims(PyObject* o, Dims* out);         // tuple or list of ints
+bool to_dtype(PyObject* o, DType* out);       // dtype, or the types bool, int, float
+bool to_device(PyObject* o, Device* out);     // device, "cpu", "cuda:1"
+std::string string_of(PyObject* unicode);
+
+PyObject* wrap(DType dtype);
+PyObject* wrap(Device device);
+PyObject* wrap_size(const Dims& dims);             // treadle.Size
+PyObject* wrap_tuple(const Dims& dims);            // plain tuple
+PyObject* wrap_number(const Tensor& one_element);  // int, float or bool; Error for another count
+const char* type_name(PyObject* o);
+
+// --- parts of the module, in order of initialisation
+// -----------------------------------------------
+void bind_types(nb::module_& m);     // types.cpp: dtype, device, Size, Generator
+void bind_tensor(nb::module_& m);    // tensor.cpp
+void bind_ops(nb::module_& m);       // ops.cpp: functions and methods of the op table
+void bind_create(nb::module_& m);    // create.cpp: tensor, as_tensor, from_numpy
+void bind_exchange(nb::module_& m);  // dlpack.cpp
+void bind_autograd(nb::module_& m);  // autograd.cpp
+void bind_random(nb::module_& m);    // random.cpp: Generator
+void bind_config(nb::module_& m);    // config.cpp: versions, ISA, BLAS, threads
+
+}  // namespace treadle::bind

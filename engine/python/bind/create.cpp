@@ -1,0 +1,316 @@
+// tensor(), as_tensor(), Tensor(): from Python data to a tensor. Lists are walked twice, once for
+// shape and dtype, once to fill; arrays go through the buffer protocol without NumPy.
+#include "engine/python/bind/create.h"
+
+#include <nanobind/stl/optional.h>
+
+#include "engine/core/visit.h"
+#include "engine/ops/names.h"
+
+namespace treadle::bind {
+namespace {
+
+constexpr int kMaxNesting = static_cast<int>(Dims::kMaxDims);
+
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+// Any other sequence (range, deque of numbers) is read as a list.
+nb::object as_list(PyObject* o) {
+  if (is_list(o)) return nb::borrow(o);
+  nb::object list = nb::steal(PySequence_List(o));
+  if (!list.is_valid()) raise_python();
+  return list;
+}
+
+Py_ssize_t list_size(PyObject* o) { return PyList_Check(o) ? PyList_Size(o) : PyTuple_Size(o); }
+PyObject* list_item(PyObject* o, Py_ssize_t i) {
+  return PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
+}
+
+bool is_nested(PyObject* o) {
+  return is_list(o) || (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) &&
+                        !is_tensor(o) && !PyObject_CheckBuffer(o));
+}
+
+// What all numbers of the data have in common.
+class Inference {
+ public:
+  void number(const Scalar& s) {
+    if (s.kind == Scalar::Kind::floating) floating_ = true;
+    if (s.kind == Scalar::Kind::integer) integer_ = true;
+    any_ = true;
+  }
+  void tensor(DType dtype) {
+    dtype_ = dtype_ ? promote_types(*dtype_, dtype) : dtype;
+    any_ = true;
+  }
+  DType result() const {
+    const DType numbers = floating_ || !any_ ? default_dtype()
+                          : integer_         ? DType::int64
+                                             : DType::boolean;
+    if (!dtype_) return numbers;
+    return floating_ || integer_ ? promote_types(*dtype_, numbers) : *dtype_;
+  }
+
+ private:
+  bool floating_ = false, integer_ = false, any_ = false;
+  std::optional<DType> dtype_;
+};
+
+[[noreturn]] void not_a_number(PyObject* o) {
+  if (PyUnicode_Check(o)) fail(ErrorKind::type, "new(): invalid data type 'str'");
+  fail(ErrorKind::runtime, std::string("Could not infer dtype of ") + type_name(o));
+}
+
+struct Shape {
+  Dims dims;
+  Inference inference;
+
+  void walk(PyObject* o, int depth) {
+    if (depth > kMaxNesting) fail(ErrorKind::value, "too many dimensions in nested sequence");
+    if (is_tensor(o)) {
+      const Tensor t = tensor_of(o);
+      enter(t.shape(), depth);
+      inference.tensor(t.dtype());
+      return;
+    }
+    if (is_nested(o)) {
+      const nb::object list = as_list(o);
+      const Py_ssize_t size = list_size(list.ptr());
+      level(depth, size);
+      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i), depth + 1);
+      return;
+    }
+    Scalar s;
+    if (PyBool_Check(o) || PyLong_Check(o) ||
+        PyFloat_CheckExact(o)) {  // not NumPy's float64, a PyFloat
+      to_scalar(o, &s);
+      inference.number(s);
+      leaf(depth);
+      return;
+    }
+    if (PyObject_CheckBuffer(o) && !PyBytes_Check(o)) {
+      const Tensor t = share_buffer(o, "tensor()");
+      enter(t.shape(), depth);
+      inference.tensor(t.dtype());
+      return;
+    }
+    if (!to_scalar(o, &s)) not_a_number(o);
+    inference.number(s);
+    leaf(depth);
+  }
+
+ private:
+  bool closed_ = false;  // the number of dimensions is known
+
+  void level(int depth, std::int64_t size) {
+    if (depth < dims.size()) {
+      if (dims[depth] != size) {
+        fail(ErrorKind::value, "expected sequence of length " + std::to_string(dims[depth]) +
+                                   " at dim " + std::to_string(depth) + " (got " +
+                                   std::to_string(size) + ")");
+      }
+      return;
+    }
+    if (closed_)
+      fail(ErrorKind::value,
+           "expected a number at dim " + std::to_string(depth) + ", but got a sequence");
+    dims.push_back(size);
+    if (size == 0) closed_ = true;
+  }
+  void leaf(int depth) {
+    if (depth < dims.size()) {
+      fail(ErrorKind::type, "expected a sequence of length " + std::to_string(dims[depth]) +
+                                " at dim " + std::to_string(depth) + ", but got a number");
+    }
+    closed_ = true;
+  }
+  void enter(const Dims& shape, int depth) {
+    for (std::int64_t i = 0; i < shape.size(); ++i) level(depth + static_cast<int>(i), shape[i]);
+    leaf(depth + static_cast<int>(shape.size()));
+  }
+};
+
+template <class T>
+class Filler {
+ public:
+  explicit Filler(T* out) : out_(out) {}
+
+  void walk(PyObject* o) {
+    if (is_nested(o)) {
+      const nb::object list = as_list(o);
+      const Py_ssize_t size = list_size(list.ptr());
+      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i));
+      return;
+    }
+    if (is_tensor(o) || (PyObject_CheckBuffer(o) && !PyFloat_Check(o))) {
+      const Tensor t = is_tensor(o) ? tensor_of(o) : share_buffer(o, "tensor()");
+      const Tensor flat = contiguous(to(detach(t), dtype_));
+      const T* values = flat.data_as<T>();
+      for (std::int64_t i = 0; i < flat.numel(); ++i) *out_++ = values[i];
+      return;
+    }
+    Scalar s;
+    if (!to_scalar(o, &s)) not_a_number(o);
+    *out_++ = convert(s);
+  }
+  void set_dtype(DType dtype) { dtype_ = dtype; }
+
+ private:
+  T* out_;
+  DType dtype_{};
+
+  static T convert(const Scalar& s) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(s.f);
+    } else {
+      if (s.kind == Scalar::Kind::floating) {
+        if (!(s.f > -9.3e18 && s.f < 9.3e18)) {
+          fail(ErrorKind::runtime, "value cannot be converted to an integer type without overflow");
+        }
+        return static_cast<T>(s.i);
+      }
+      if (s.i < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
+          s.i > static_cast<std::int64_t>(std::numeric_limits<T>::max())) {
+        fail(ErrorKind::runtime, "value cannot be converted to type " +
+                                     std::string(sizeof(T) == 1 ? "uint8_t" : "int") +
+                                     " without overflow");
+      }
+      return static_cast<T>(s.i);
+    }
+  }
+};
+
+std::optional<DType> dtype_of(nb::handle o, const char* function) {
+  if (o.is_none()) return std::nullopt;
+  DType dtype{};
+  if (!to_dtype(o.ptr(), &dtype)) {
+    fail(ErrorKind::type, std::string(function) + "(): argument 'dtype' must be " + "dtype, not " +
+                              type_name(o.ptr()));
+  }
+  return dtype;
+}
+
+void check_device(nb::handle o, const char* function) {
+  if (o.is_none()) return;
+  Device device;
+  if (!to_device(o.ptr(), &device)) {
+    fail(ErrorKind::type,
+         std::string(function) + "(): argument 'device' must be device, not " + type_name(o.ptr()));
+  }
+  if (device.kind != Device::Kind::cpu) {
+    fail(ErrorKind::not_implemented,
+         std::string(function) + "(): this build has only the cpu device");
+  }
+}
+
+}  // namespace
+
+Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
+  if (is_tensor(data)) {
+    const Tensor source = detach(tensor_of(data));
+    return to(source, dtype.value_or(source.dtype()), true);
+  }
+  if (PyObject_CheckBuffer(data) && !PyBytes_Check(data)) {
+    const Tensor shared = share_buffer(data, "tensor()");
+    return to(shared, dtype.value_or(shared.dtype()), true);
+  }
+  Shape shape;
+  shape.walk(data, 0);
+  const DType chosen = dtype.value_or(shape.inference.result());
+  Tensor result = Tensor::empty(shape.dims, chosen);
+  visit(chosen, "tensor", [&](auto zero) {
+    Filler<decltype(zero)> filler(result.data_as<decltype(zero)>());
+    filler.set_dtype(chosen);
+    filler.walk(data);
+  });
+  return result;
+}
+
+Tensor tensor_from_index(PyObject* data) {
+  if (is_list(data) && list_size(data) == 0) return Tensor::empty({0}, DType::int64);
+  return tensor_from_data(data, std::nullopt);
+}
+
+void bind_create(nb::module_& m) {
+  m.def(
+      "tensor",
+      [](nb::handle data, nb::handle dtype, nb::handle device, bool requires_grad,
+         bool pin_memory) {
+        (void)pin_memory;  // nothing to pin for: there is no other device
+        check_device(device, "tensor");
+        Tensor made = tensor_from_data(data.ptr(), dtype_of(dtype, "tensor"));
+        if (requires_grad) made.set_requires_grad(true);
+        return nb::steal(wrap(std::move(made)));
+      },
+      nb::arg("data").none(), nb::kw_only(), nb::arg("dtype") = nb::none(),
+      nb::arg("device") = nb::none(), nb::arg("requires_grad") = false,
+      nb::arg("pin_memory") = false,
+      "A new leaf tensor with a copy of `data`: a number, nested sequences, an array or a "
+      "tensor.\n\n"
+      "dtype: default is that of the data (Python floats: the default dtype). Raises ValueError "
+      "for ragged "
+      "sequences, RuntimeError for what isn't a number.");
+  m.def(
+      "as_tensor",
+      [](nb::handle data, nb::handle dtype, nb::handle device) {
+        check_device(device, "as_tensor");
+        const std::optional<DType> wanted = dtype_of(dtype, "as_tensor");
+        if (is_tensor(data.ptr())) {
+          if (!wanted || *wanted == impl_of(data.ptr())->dtype) return nb::borrow(data);
+          return nb::steal(wrap(to(tensor_of(data.ptr()), *wanted)));
+        }
+        if (PyObject_CheckBuffer(data.ptr()) && !PyBytes_Check(data.ptr())) {
+          Tensor shared = share_buffer(data.ptr(), "as_tensor()");
+          return nb::steal(wrap(wanted ? to(shared, *wanted) : shared));
+        }
+        return nb::steal(wrap(tensor_from_data(data.ptr(), wanted)));
+      },
+      nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      "Like tensor(), but shares memory with a tensor or array of the right dtype.");
+  m.def(
+      "from_numpy",
+      [](nb::handle ndarray) {
+        nb::object numpy = nb::module_::import_("sys").attr("modules").attr("get")("numpy");
+        if (numpy.is_none() || !nb::isinstance(ndarray, numpy.attr("ndarray"))) {
+          fail(ErrorKind::type,
+               std::string("expected np.ndarray (got ") + type_name(ndarray.ptr()) + ")");
+        }
+        return nb::steal(wrap(share_buffer(ndarray.ptr(), "from_numpy()")));
+      },
+      nb::arg("ndarray"),
+      "A tensor over the memory of a NumPy array; read-only arrays give tensors that refuse "
+      "writes.\n\n"
+      "ValueError for negative strides or a foreign byte order, TypeError for dtypes that have no "
+      "equal.");
+  m.def("_legacy_tensor", [](nb::args args) {
+    if (args.size() == 0) return nb::steal(wrap(empty({0})));
+    PyObject* first = args[0].ptr();
+    Dims shape;
+    if (args.size() == 1 && !PyLong_Check(first)) {
+      if (Py_TYPE(first) == types.size && to_dims(first, &shape))
+        return nb::steal(wrap(empty(shape)));
+      if (is_tensor(first)) return nb::steal(wrap(alias(detach(tensor_of(first)))));
+      return nb::steal(wrap(tensor_from_data(first, default_dtype())));
+    }
+    if (!to_dims(args.ptr(), &shape)) {
+      fail(ErrorKind::type, "Tensor(): arguments must be sizes (ints), or one sequence of numbers");
+    }
+    return nb::steal(wrap(empty(shape)));
+  });
+  m.def(
+      "_make_subclass",
+      [](nb::type_object cls, nb::handle data, bool requires_grad) {
+        if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), types.tensor)) {
+          fail(ErrorKind::type, "cls must be a type that inherits from Tensor");
+        }
+        const Tensor made = detach(expect_tensor(data.ptr(), "data"));
+        if (requires_grad) made.set_requires_grad(true);
+        return nb::steal(wrap_as(reinterpret_cast<PyTypeObject*>(cls.ptr()), made));
+      },
+      nb::arg("cls"), nb::arg("data"), nb::arg("requires_grad") = false);
+}
+
+}  // namespace treadle::bind

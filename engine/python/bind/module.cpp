@@ -1,0 +1,47 @@
+// The extension module treadle._C: put together from the other files of this folder.
+#include "engine/python/bind/bind.h"
+
+namespace treadle::bind {
+namespace {
+
+// References that C++ drops or takes while its object belongs to Python. After the interpreter is
+// gone there is nothing left to count.
+void inc_ref(void* object) noexcept {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_INCREF(static_cast<PyObject*>(object));
+  PyGILState_Release(state);
+}
+void dec_ref(void* object) noexcept {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(object));
+  PyGILState_Release(state);
+}
+
+void translate(const std::exception_ptr& e, void*) {
+  try {
+    std::rethrow_exception(e);
+  } catch (const Error&) {
+    set_python_error();
+  }
+}
+
+}  // namespace
+}  // namespace treadle::bind
+
+NB_MODULE(_C, m) {
+  using namespace treadle::bind;
+  treadle::py_hooks = {inc_ref, dec_ref};
+  // Objects that Python keeps until after the module is gone aren't leaks of ours.
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(translate);
+  bind_types(m);
+  bind_random(m);
+  bind_tensor(m);
+  bind_ops(m);
+  bind_create(m);
+  bind_exchange(m);
+  bind_autograd(m);
+  bind_config(m);
+}

@@ -1,0 +1,217 @@
+// Arithmetic slots. A pair of tensors, or a tensor and a Python number on either side, goes
+// straight to the op; anything else is answered with NotImplemented, so that the other operand gets
+// its turn.
+#include "engine/python/bind/number.h"
+
+#include "engine/ops/names.h"
+#include "engine/ops/table.h"
+
+namespace treadle::bind {
+namespace {
+
+// An operand: a tensor as it stands, or a number as a wrapped one.
+class Operand {
+ public:
+  // False if it is neither.
+  bool set(PyObject* o) {
+    if (is_tensor(o)) {
+      TensorImpl* impl = impl_of(o);
+      std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof impl);
+      borrowed_ = true;
+      return true;
+    }
+    if (PyFloat_Check(o)) {
+      tensor_ = Tensor(PyFloat_AsDouble(o));
+      return true;
+    }
+    Scalar number;
+    if (!to_scalar(o, &number)) return false;
+    tensor_ = number.tensor();
+    return true;
+  }
+  Operand() = default;
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  ~Operand() {
+    if (borrowed_) tensor_.release();
+  }
+  const Tensor& operator*() const { return tensor_; }
+
+ private:
+  Tensor tensor_;
+  bool borrowed_ = false;
+};
+
+// The GIL is kept for small tensors: letting it go costs more than the op.
+constexpr std::int64_t kLargeForGil = 1 << 14;
+bool large(const Tensor& t) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : t.shape()) n *= size;
+  return n >= kLargeForGil;
+}
+
+template <class F>
+Tensor run(const Tensor& a, const Tensor& b, F f) {
+  if (large(a) || large(b)) {
+    const WithoutGil running;
+    return f(a, b);
+  }
+  return f(a, b);
+}
+
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
+
+template <Binary F>
+PyObject* binary_slot(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Operand x, y;
+    if (!x.set(a) || !y.set(b)) Py_RETURN_NOTIMPLEMENTED;
+    return wrap(run(*x, *y, F));
+  });
+}
+
+template <Binary F>
+PyObject* inplace_slot(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Operand y;
+    if (!y.set(b)) Py_RETURN_NOTIMPLEMENTED;
+    const Borrowed x(a);
+    run(*x, *y, F);
+    Py_INCREF(a);
+    return a;
+  });
+}
+
+// Ops without a C++ name of their own, by the table.
+struct Row {
+  const char* name;
+  const OpDef* op = nullptr;
+  const OpDef& get() {
+    if (!op) {
+      const std::span<const OpDef> found = find_op(name);
+      if (found.empty())
+        fail(ErrorKind::not_implemented, std::string(name) + " is not implemented");
+      for (const OpDef& candidate : found) {
+        const Schema& schema = schema_of(candidate);
+        if (schema.args.size() >= 2 && schema.args[1].type == ArgType::tensor) op = &candidate;
+        if (op) break;
+      }
+      if (!op) op = &found[0];
+    }
+    return *op;
+  }
+};
+
+template <Row* R>
+Tensor by_table(const Tensor& a, const Tensor& b) {
+  Value args[] = {a, b};
+  Value result;
+  invoke(R->get(), args, &result);
+  return std::get<Tensor>(std::move(result));
+}
+template <Row* R>
+Tensor by_table_inplace(const Tensor& a, const Tensor& b) {
+  Value args[] = {a, b};
+  invoke_inplace(R->get(), args);
+  return a;
+}
+template <Row* R>
+PyObject* unary_by_table(PyObject* self) {
+  return guarded([&] {
+    Value args[] = {tensor_of(self)};
+    Value result;
+    invoke(R->get(), args, &result);
+    return wrap(std::get<Tensor>(std::move(result)));
+  });
+}
+
+Row row_and{"bitwise_and"}, row_or{"bitwise_or"}, row_xor{"bitwise_xor"}, row_invert{"bitwise_not"};
+Row row_abs{"abs"}, row_floor{"floor_divide"}, row_remainder{"remainder"}, row_pow{"pow"};
+Row row_left{"bitwise_left_shift"}, row_right{"bitwise_right_shift"};
+
+Tensor add_op(const Tensor& a, const Tensor& b) { return add(a, b); }
+Tensor sub_op(const Tensor& a, const Tensor& b) { return sub(a, b); }
+Tensor add_in(const Tensor& a, const Tensor& b) { return add_(a, b); }
+Tensor sub_in(const Tensor& a, const Tensor& b) { return sub_(a, b); }
+
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary_slot<pow>(a, b);
+}
+PyObject* power_inplace_slot(PyObject* a, PyObject* b, PyObject*) {
+  return inplace_slot<by_table_inplace<&row_pow>>(a, b);
+}
+
+PyObject* matmul_slot(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+    return wrap(run(*Borrowed(a), *Borrowed(b), matmul));
+  });
+}
+
+PyObject* negative_slot(PyObject* self) {
+  return guarded([&] { return wrap(neg(*Borrowed(self))); });
+}
+PyObject* positive_slot(PyObject* self) {
+  Py_INCREF(self);
+  return self;
+}
+
+template <auto F>
+void* slot() {
+  return reinterpret_cast<void*>(F);
+}
+
+}  // namespace
+
+PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_EQ:
+      return binary_slot<eq>(a, b);
+    case Py_NE:
+      return binary_slot<ne>(a, b);
+    case Py_LT:
+      return binary_slot<lt>(a, b);
+    case Py_LE:
+      return binary_slot<le>(a, b);
+    case Py_GT:
+      return binary_slot<gt>(a, b);
+    default:
+      return binary_slot<ge>(a, b);
+  }
+}
+
+std::span<const PyType_Slot> number_slots() {
+  static const PyType_Slot slots[] = {
+      {Py_nb_add, slot<binary_slot<add_op>>()},
+      {Py_nb_subtract, slot<binary_slot<sub_op>>()},
+      {Py_nb_multiply, slot<binary_slot<mul>>()},
+      {Py_nb_true_divide, slot<binary_slot<div>>()},
+      {Py_nb_floor_divide, slot<binary_slot<floor_divide>>()},
+      {Py_nb_remainder, slot<binary_slot<remainder>>()},
+      {Py_nb_power, slot<power_slot>()},
+      {Py_nb_matrix_multiply, slot<matmul_slot>()},
+      {Py_nb_and, slot<binary_slot<by_table<&row_and>>>()},
+      {Py_nb_or, slot<binary_slot<by_table<&row_or>>>()},
+      {Py_nb_xor, slot<binary_slot<by_table<&row_xor>>>()},
+      {Py_nb_lshift, slot<binary_slot<by_table<&row_left>>>()},
+      {Py_nb_rshift, slot<binary_slot<by_table<&row_right>>>()},
+      {Py_nb_negative, slot<negative_slot>()},
+      {Py_nb_positive, slot<positive_slot>()},
+      {Py_nb_absolute, slot<unary_by_table<&row_abs>>()},
+      {Py_nb_invert, slot<unary_by_table<&row_invert>>()},
+      {Py_nb_inplace_add, slot<inplace_slot<add_in>>()},
+      {Py_nb_inplace_subtract, slot<inplace_slot<sub_in>>()},
+      {Py_nb_inplace_multiply, slot<inplace_slot<mul_>>()},
+      {Py_nb_inplace_true_divide, slot<inplace_slot<div_>>()},
+      {Py_nb_inplace_floor_divide, slot<inplace_slot<by_table_inplace<&row_floor>>>()},
+      {Py_nb_inplace_remainder, slot<inplace_slot<by_table_inplace<&row_remainder>>>()},
+      {Py_nb_inplace_power, slot<power_inplace_slot>()},
+      {Py_nb_inplace_and, slot<inplace_slot<by_table_inplace<&row_and>>>()},
+      {Py_nb_inplace_or, slot<inplace_slot<by_table_inplace<&row_or>>>()},
+      {Py_nb_inplace_xor, slot<inplace_slot<by_table_inplace<&row_xor>>>()},
+  };
+  return slots;
+}
+
+}  // namespace treadle::bind

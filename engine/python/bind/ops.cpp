@@ -1,0 +1,329 @@
+// Every op of the table as Python functions, methods and in-place methods. CPython's METH_FASTCALL
+// functions carry no data for methods, so that each name gets a small function of its own, made by
+// a template over its position; they all lead to `dispatch`.
+#include <array>
+#include <map>
+#include <memory>
+
+#include "engine/python/bind/methods.h"
+#include "engine/python/bind/parse.h"
+
+namespace treadle::bind {
+namespace {
+
+// All overloads of one name.
+struct Callable {
+  std::string name;  // "sum", "add_"
+  Form form = Form::function;
+  std::vector<Signature> overloads;
+  std::string doc;
+  PyTypeObject* result_type = nullptr;  // of ops with several named results
+};
+
+std::vector<std::unique_ptr<Callable>>& callables() {
+  static std::vector<std::unique_ptr<Callable>> all;
+  return all;
+}
+
+// --- results
+// ---------------------------------------------------------------------------------------
+
+PyObject* wrap_tensors(std::vector<Tensor>& tensors) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(tensors.size()));
+  if (!tuple) raise_python();
+  Py_ssize_t i = 0;
+  for (Tensor& t : tensors) PyTuple_SetItem(tuple, i++, wrap(std::move(t)));
+  return tuple;
+}
+
+PyObject* wrap_value(Value& value) {
+  struct Visitor {
+    PyObject* operator()(std::monostate) { Py_RETURN_NONE; }
+    PyObject* operator()(Tensor& t) { return wrap(std::move(t)); }
+    PyObject* operator()(Scalar& s) {
+      if (s.kind == Scalar::Kind::boolean) return PyBool_FromLong(s.i != 0);
+      return s.kind == Scalar::Kind::integer ? PyLong_FromLongLong(s.i) : PyFloat_FromDouble(s.f);
+    }
+    PyObject* operator()(std::int64_t i) { return PyLong_FromLongLong(i); }
+    PyObject* operator()(double d) { return PyFloat_FromDouble(d); }
+    PyObject* operator()(bool b) { return PyBool_FromLong(b); }
+    PyObject* operator()(std::string& s) { return PyUnicode_FromString(s.c_str()); }
+    PyObject* operator()(DType d) { return wrap(d); }
+    PyObject* operator()(Device d) { return wrap(d); }
+    PyObject* operator()(Generator*) { Py_RETURN_NONE; }
+    PyObject* operator()(Dims& d) { return wrap_tuple(d); }
+    PyObject* operator()(std::vector<double>& v) {
+      nb::list items;
+      for (const double d : v) items.append(d);
+      return nb::tuple(items).release().ptr();
+    }
+    PyObject* operator()(std::vector<Tensor>& v) { return wrap_tensors(v); }
+  };
+  return std::visit(Visitor{}, value);
+}
+
+// The names of several results: "-> (Tensor values, Tensor indices)".
+std::vector<std::string> result_names(const char* schema) {
+  const std::string_view text = schema;
+  const std::size_t arrow = text.rfind("-> (");
+  std::vector<std::string> names;
+  if (arrow == std::string_view::npos) return names;
+  std::string_view rest = text.substr(arrow + 4, text.size() - arrow - 5);
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view item = rest.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    const std::size_t space = item.find(' ');
+    if (space == std::string_view::npos) return {};
+    names.emplace_back(item.substr(space + 1));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
+
+PyTypeObject* result_type(const std::string& name, const std::vector<std::string>& fields) {
+  // Both arrays live as long as the type: forever.
+  auto* stored = new std::vector<std::string>(fields);
+  stored->push_back("treadle.return_types." + name);
+  auto* description = new std::vector<PyStructSequence_Field>();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    description->push_back({(*stored)[i].c_str(), nullptr});
+  description->push_back({nullptr, nullptr});
+  PyStructSequence_Desc desc{stored->back().c_str(), nullptr, description->data(),
+                             static_cast<int>(fields.size())};
+  PyTypeObject* type = PyStructSequence_NewType(&desc);
+  if (!type) raise_python();
+  return type;
+}
+
+PyObject* wrap_results(const Callable& c, std::vector<Value>& results) {
+  const auto count = static_cast<Py_ssize_t>(results.size());
+  if (count == 0) Py_RETURN_NONE;
+  if (count == 1) return wrap_value(results[0]);
+  PyObject* made = c.result_type ? PyStructSequence_New(c.result_type) : PyTuple_New(count);
+  if (!made) raise_python();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = wrap_value(results[static_cast<std::size_t>(i)]);
+    if (c.result_type) {
+      PyStructSequence_SetItem(made, i, item);
+    } else {
+      PyTuple_SetItem(made, i, item);
+    }
+  }
+  return made;
+}
+
+// --- calls
+// -----------------------------------------------------------------------------------------
+
+// Small work keeps the GIL: letting it go and taking it again costs more than the op.
+bool is_large(const std::vector<Value>& values) {
+  constexpr std::int64_t kLarge = 1 << 14;
+  for (const Value& v : values) {
+    if (const Tensor* t = std::get_if<Tensor>(&v)) {
+      std::int64_t n = 1;
+      for (const std::int64_t size : t->shape()) n *= size;
+      if (n >= kLarge) return true;
+    }
+    if (const Dims* d = std::get_if<Dims>(&v)) {  // creation
+      std::int64_t n = 1;
+      for (const std::int64_t size : *d) n = size > 0 && n < kLarge ? n * size : n;
+      if (n >= kLarge) return true;
+    }
+    if (std::holds_alternative<std::vector<Tensor>>(v)) return true;
+  }
+  return false;
+}
+
+template <class F>
+void run(const std::vector<Value>& values, F f) {
+  if (is_large(values)) {
+    const WithoutGil running;
+    f();
+  } else {
+    f();
+  }
+}
+
+PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed& parsed) {
+  if (c.form == Form::inplace) {
+    run(parsed.values, [&] { invoke_inplace(*s.op, parsed.values); });
+    Py_INCREF(given.self);
+    return given.self;
+  }
+  if (parsed.out) {
+    std::vector<Tensor> outs;
+    if (is_tensor(parsed.out)) {
+      outs.push_back(tensor_of(parsed.out));
+    } else {
+      for (nb::handle item : nb::handle(parsed.out))
+        outs.push_back(expect_tensor(item.ptr(), "out"));
+    }
+    run(parsed.values, [&] { invoke_out(*s.op, parsed.values, outs); });
+    Py_INCREF(parsed.out);
+    return parsed.out;
+  }
+  std::vector<Value> results(static_cast<std::size_t>(s.schema->returns));
+  run(parsed.values, [&] { invoke(*s.op, parsed.values, results.data()); });
+  if (parsed.requires_grad) {
+    for (Value& v : results) std::get<Tensor>(v).set_requires_grad(true);
+  }
+  return wrap_results(c, results);
+}
+
+[[noreturn]] void no_overload(const Callable& c, const Call& given) {
+  std::string why;
+  if (c.overloads.size() == 1) {
+    Parsed parsed;
+    parse(c.overloads[0], c.form, given, &parsed, &why);
+    fail(ErrorKind::type, why);
+  }
+  why = c.name + "() received an invalid combination of arguments - got " + describe_call(given) +
+        ", but expected one of:\n";
+  for (const Signature& s : c.overloads) {
+    std::string reason;
+    Parsed parsed;
+    parse(s, c.form, given, &parsed, &reason);
+    why += " * " + s.text(c.form) + "\n      didn't match: " + reason + "\n";
+  }
+  fail(ErrorKind::type, why);
+}
+
+PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                   PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    const Callable& c = *callables()[which];
+    const Call given{c.form == Form::function ? nullptr : self, args, nargs, kwnames};
+    for (const Signature& s : c.overloads) {
+      Parsed parsed;
+      if (parse(s, c.form, given, &parsed, nullptr)) return call(c, s, given, parsed);
+    }
+    no_overload(c, given);
+  });
+}
+
+constexpr std::size_t kMostCallables = 2048;
+
+template <std::size_t I>
+PyObject* trampoline(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return dispatch(I, self, args, nargs, kwnames);
+}
+
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+template <std::size_t... I>
+constexpr std::array<Fast, sizeof...(I)> make_trampolines(std::index_sequence<I...>) {
+  return {&trampoline<I>...};
+}
+constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<kMostCallables>{});
+
+// --- building the tables
+// ---------------------------------------------------------------------------
+
+std::string doc_of(const Callable& c) {
+  std::string doc;
+  for (const Signature& s : c.overloads) {
+    doc += c.name + s.text(c.form) + "\n";
+    if (&s == &c.overloads.back()) doc += std::string("\n") + s.op->doc + "\n";
+  }
+  if (c.form == Form::inplace)
+    doc += "\nWrites the result into the tensor itself and returns it.\n";
+  return doc;
+}
+
+// Adds a callable for the overloads that have `variant`; returns its number, or npos.
+std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, Form form) {
+  auto c = std::make_unique<Callable>();
+  c->form = form;
+  for (const OpDef& op : overloads) {
+    if (op.variants & variant) c->overloads.emplace_back(op);
+  }
+  if (c->overloads.empty()) return std::string::npos;
+  c->name = std::string(c->overloads[0].schema->name) + (form == Form::inplace ? "_" : "");
+  c->doc = doc_of(*c);
+  for (const Signature& s : c->overloads) {
+    const std::vector<std::string> names = result_names(s.op->schema);
+    if (names.empty()) continue;
+    static std::map<std::string, PyTypeObject*> known;
+    PyTypeObject*& type = known[std::string(s.schema->name)];
+    if (!type) type = result_type(std::string(s.schema->name), names);
+    c->result_type = type;
+  }
+  if (callables().size() == kMostCallables) {
+    fail(ErrorKind::runtime,
+         "the op table has more names than ops.cpp has trampolines: raise kMostCallables");
+  }
+  callables().push_back(std::move(c));
+  return callables().size() - 1;
+}
+
+PyMethodDef definition(std::size_t i) {
+  const Callable& c = *callables()[i];
+  return {c.name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(kTrampolines[i])),
+          METH_FASTCALL | METH_KEYWORDS, c.doc.c_str()};
+}
+
+template <class F>
+void for_each_name(F f) {
+  const std::span<const OpDef> table = op_table();
+  for (std::size_t i = 0; i < table.size();) {
+    const std::span<const OpDef> overloads = find_op(schema_of(table[i]).name);
+    f(overloads);
+    i += overloads.size();
+  }
+}
+
+void add_functions(nb::module_& target, unsigned variant) {
+  for_each_name([&](std::span<const OpDef> overloads) {
+    const std::size_t i = add_callable(overloads, variant, Form::function);
+    if (i == std::string::npos) return;
+    auto* def = new PyMethodDef(definition(i));  // lives as long as the module: forever
+    const nb::object module_name = target.attr("__name__");
+    const nb::object fn = nb::steal(PyCFunction_NewEx(def, nullptr, module_name.ptr()));
+    if (!fn.is_valid()) raise_python();
+    target.attr(def->ml_name) = fn;
+  });
+}
+
+}  // namespace
+
+PyMethodDef* tensor_methods() {
+  static std::vector<PyMethodDef> methods;
+  if (!methods.empty()) return methods.data();
+  const std::span<const PyMethodDef> own = own_methods();
+  methods.assign(own.begin(), own.end());
+  for_each_name([&](std::span<const OpDef> overloads) {
+    for (const auto& [variant, form] : {std::pair{unsigned{kMethod}, Form::method},
+                                        std::pair{unsigned{kInplace}, Form::inplace}}) {
+      const std::size_t i = add_callable(overloads, variant, form);
+      if (i == std::string::npos) continue;
+      const bool hidden = std::any_of(own.begin(), own.end(), [&](const PyMethodDef& m) {
+        return callables()[i]->name == m.ml_name;
+      });
+      if (!hidden) methods.push_back(definition(i));
+    }
+  });
+  methods.push_back({nullptr, nullptr, 0, nullptr});
+  return methods.data();
+}
+
+void bind_ops(nb::module_& m) {
+  add_functions(m, kFunction);
+  nb::module_ nn =
+      m.def_submodule("_nn", "Ops of nn.functional that aren't functions of the package.");
+  add_functions(nn, kFunctional);
+  // For the stub generator, the documentation and the tests.
+  m.def("_op_table", [] {
+    nb::list rows;
+    for (const OpDef& op : op_table()) {
+      nb::dict row;
+      row["schema"] = op.schema;
+      row["doc"] = op.doc;
+      row["variants"] = op.variants;
+      row["differentiable"] = op.differentiable;
+      rows.append(row);
+    }
+    return rows;
+  });
+}
+
+}  // namespace treadle::bind

@@ -1,0 +1,402 @@
+// See parse.h. To add an argument type: ArgType in ops/schema.h, then `type_text` and `convert`
+// here.
+#include "engine/python/bind/parse.h"
+
+#include <algorithm>
+
+#include "engine/core/random.h"
+#include "engine/python/bind/create.h"
+
+namespace treadle::bind {
+namespace {
+
+// Arguments where PyTorch takes a number for a tensor: operands that broadcast.
+bool takes_number(const Schema& schema, std::size_t i) {
+  const Arg& arg = schema.args[i];
+  if (arg.type != ArgType::tensor) return false;
+  static constexpr std::string_view kOperands[] = {"self", "other", "exponent", "value", "input"};
+  if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
+    return false;
+  static constexpr std::string_view kNotBroadcast[] = {
+      "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal",    "dot",
+      "inner",  "outer",     "kron",    "cross",      "linear",  "allclose", "sum_to_size"};
+  const bool broadcasts = std::find(std::begin(kNotBroadcast), std::end(kNotBroadcast),
+                                    schema.name) == std::end(kNotBroadcast);
+  // A lone operand has nothing to broadcast with: tanh(1.0) is an error.
+  const auto operands = std::count_if(schema.args.begin(), schema.args.end(), [](const Arg& a) {
+    return a.type == ArgType::tensor &&
+           std::find(std::begin(kOperands), std::end(kOperands), a.name) != std::end(kOperands);
+  });
+  return broadcasts && operands >= 2;
+}
+
+struct Alias {
+  std::string_view name, alias;
+};
+constexpr Alias kAliases[] = {{"self", "input"}, {"self", "x"},           {"dim", "axis"},
+                              {"other", "x2"},   {"keepdim", "keepdims"}, {"size", "shape"}};
+
+bool is_int_list(const Arg& arg) { return arg.type == ArgType::ints; }
+
+}  // namespace
+
+const char* type_text(const Arg& arg) {
+  switch (arg.type) {
+    case ArgType::tensor:
+      return "Tensor";
+    case ArgType::scalar:
+      return "Number";
+    case ArgType::integer:
+      return "int";
+    case ArgType::floating:
+      return "float";
+    case ArgType::boolean:
+      return "bool";
+    case ArgType::string:
+      return "str";
+    case ArgType::dtype:
+      return "dtype";
+    case ArgType::device:
+      return "device";
+    case ArgType::generator:
+      return "Generator";
+    case ArgType::ints:
+      return "tuple of ints";
+    case ArgType::floats:
+      return "tuple of floats";
+    case ArgType::tensors:
+      return "tuple of Tensors";
+    case ArgType::bools:
+      return "tuple of bools";
+  }
+  return "object";
+}
+
+Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_of(definition)) {
+  bool has_dtype = false, has_device = false;
+  for (std::size_t i = 0; i < schema->args.size(); ++i) {
+    const Arg& arg = schema->args[i];
+    if (arg.name == "self" || (self < 0 && arg.type == ArgType::tensor)) self = static_cast<int>(i);
+    if (!arg.keyword_only) {
+      ++positional[0];
+      ++positional[1];
+    }
+    has_dtype = has_dtype || arg.type == ArgType::dtype;
+    has_device = has_device || arg.type == ArgType::device;
+    defaults.push_back(arg.has_default ? default_value(definition, arg) : Value());
+    number_ok.push_back(takes_number(*schema, i));
+    names.push_back(PyUnicode_InternFromString(std::string(arg.name).c_str()));
+  }
+  if (self >= 0) --positional[1];
+  creates = has_dtype && has_device;
+}
+
+std::string Signature::python_name(std::size_t i, Form form) const {
+  const std::string_view name = schema->args[i].name;
+  if (name == "self" && form == Form::function) return "input";
+  return std::string(name);
+}
+
+std::string Signature::text(Form form) const {
+  std::string text = "(";
+  bool star = false;
+  for (std::size_t i = 0; i < schema->args.size(); ++i) {
+    const Arg& arg = schema->args[i];
+    if (form != Form::function && static_cast<int>(i) == self) continue;
+    if (text.size() > 1) text += ", ";
+    if (arg.keyword_only && !star) {
+      text += "*, ";
+      star = true;
+    }
+    text += std::string(type_text(arg)) + " " + python_name(i, form);
+    if (arg.has_default) text += " = " + std::string(arg.default_text);
+  }
+  if (form == Form::function && op->call_out) {
+    text += std::string(text.size() > 1 ? ", " : "") + (star ? "" : "*, ") + "Tensor out = None";
+  }
+  return text + ")";
+}
+
+namespace {
+
+// Fills *out; false if the object isn't of the argument's type.
+bool convert(const Arg& arg, bool number_ok, PyObject* o, Value* out) {
+  if (o == Py_None) {
+    if (!arg.optional) return false;
+    *out = std::monostate{};
+    return true;
+  }
+  switch (arg.type) {
+    case ArgType::tensor: {
+      if (is_tensor(o)) {
+        *out = tensor_of(o);
+        return true;
+      }
+      Scalar number;
+      if (!number_ok || !to_scalar(o, &number)) return false;
+      *out = number;
+      return true;
+    }
+    case ArgType::scalar: {
+      Scalar number;
+      if (!to_scalar(o, &number)) return false;
+      *out = number;
+      return true;
+    }
+    case ArgType::integer: {
+      std::int64_t value = 0;
+      if (PyBool_Check(o) || !to_int(o, &value)) return false;
+      *out = value;
+      return true;
+    }
+    case ArgType::floating: {
+      Scalar number;
+      if (PyBool_Check(o) || !to_scalar(o, &number)) return false;
+      *out = number.f;
+      return true;
+    }
+    case ArgType::boolean:
+      if (!PyBool_Check(o)) return false;
+      *out = o == Py_True;
+      return true;
+    case ArgType::string:
+      if (!PyUnicode_Check(o)) return false;
+      *out = string_of(o);
+      return true;
+    case ArgType::dtype: {
+      DType dtype{};
+      if (!to_dtype(o, &dtype)) return false;
+      *out = dtype;
+      return true;
+    }
+    case ArgType::device: {
+      Device device;
+      if (!to_device(o, &device)) return false;
+      *out = device;
+      return true;
+    }
+    case ArgType::generator:
+      if (!PyType_IsSubtype(Py_TYPE(o), types.generator)) return false;
+      *out = nb::inst_ptr<Generator>(nb::handle(o));
+      return true;
+    case ArgType::ints: {
+      Dims dims;
+      std::int64_t value = 0;
+      if (to_dims(o, &dims)) {
+        *out = std::move(dims);
+        return true;
+      }
+      if (arg.list_size < 1 || PyBool_Check(o) || !to_int(o, &value)) return false;
+      *out = Dims(arg.list_size, value);
+      return true;
+    }
+    case ArgType::floats:
+    case ArgType::bools:
+    case ArgType::tensors:
+      break;
+  }
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  std::vector<Tensor> tensors;
+  std::vector<double> floats;
+  Dims bools;
+  for (nb::handle item : nb::handle(o)) {
+    if (arg.type == ArgType::tensors) {
+      if (item.is_none() && arg.optional_elements) {
+        tensors.emplace_back();
+      } else if (is_tensor(item.ptr())) {
+        tensors.push_back(tensor_of(item.ptr()));
+      } else {
+        return false;
+      }
+    } else if (arg.type == ArgType::floats) {
+      Scalar number;
+      if (!to_scalar(item.ptr(), &number)) return false;
+      floats.push_back(number.f);
+    } else {
+      if (!PyBool_Check(item.ptr())) return false;
+      bools.push_back(item.ptr() == Py_True);
+    }
+  }
+  if (arg.type == ArgType::tensors) {
+    *out = std::move(tensors);
+  } else if (arg.type == ArgType::floats) {
+    *out = std::move(floats);
+  } else {
+    *out = std::move(bools);
+  }
+  return true;
+}
+
+bool same_name(PyObject* given, PyObject* interned, std::string_view name) {
+  return given == interned || string_of(given) == name;
+}
+
+// Position of a keyword among the arguments, or -1.
+int find_argument(const Signature& s, Form form, PyObject* keyword) {
+  const std::vector<Arg>& args = s.schema->args;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (form != Form::function && static_cast<int>(i) == s.self) continue;
+    if (same_name(keyword, s.names[i], args[i].name)) return static_cast<int>(i);
+  }
+  const std::string given = string_of(keyword);
+  for (const Alias& alias : kAliases) {
+    if (given != alias.alias) continue;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (form != Form::function && static_cast<int>(i) == s.self) continue;
+      if (args[i].name == alias.name) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+std::string op_name(const Signature& s, Form form) {
+  return std::string(s.schema->name) + (form == Form::inplace ? "_" : "") + "()";
+}
+
+// Keywords that aren't in the schema. Returns false if it isn't one of them.
+bool extra_keyword(const Signature& s, Form form, PyObject* keyword, PyObject* value,
+                   Parsed* parsed) {
+  const std::string name = string_of(keyword);
+  if (name == "out" && form == Form::function && s.op->call_out) {
+    parsed->out = value == Py_None ? nullptr : value;
+    return value == Py_None || is_tensor(value) || PyTuple_Check(value) || PyList_Check(value);
+  }
+  if (!s.creates) return false;
+  if (name == "requires_grad" && PyBool_Check(value)) {
+    parsed->requires_grad = value == Py_True;
+    return true;
+  }
+  return name == "pin_memory" && (value == Py_False || value == Py_None);
+}
+
+}  // namespace
+
+bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std::string* why) {
+  const std::vector<Arg>& args = s.schema->args;
+  const bool method = form != Form::function;
+  std::vector<PyObject*> given(args.size(), nullptr);
+  nb::object varargs;
+
+  // Positional arguments. x.view(2, 3): ints in place of the one list of ints.
+  Py_ssize_t nargs = call.nargs;
+  PyObject* const* positional = call.args;
+  PyObject* packed = nullptr;
+  const int most = s.positional[method];
+  if (nargs > 0 && PyIndex_Check(positional[0]) && !is_tensor(positional[0]) &&
+      !PyBool_Check(positional[0])) {
+    int only = -1;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if ((method && static_cast<int>(i) == s.self) || args[i].keyword_only) continue;
+      only = static_cast<int>(i);
+      break;
+    }
+    if (most == 1 && only >= 0 && is_int_list(args[static_cast<std::size_t>(only)]) &&
+        args[static_cast<std::size_t>(only)].list_size < 1) {
+      varargs = nb::steal(PyTuple_New(nargs));
+      for (Py_ssize_t i = 0; i < nargs; ++i) {
+        Py_INCREF(positional[i]);
+        PyTuple_SetItem(varargs.ptr(), i, positional[i]);
+      }
+      packed = varargs.ptr();
+      positional = &packed;
+      nargs = 1;
+    }
+  }
+  if (nargs > most) {
+    if (why) {
+      *why = op_name(s, form) + " takes " + std::to_string(most) + " positional argument" +
+             (most == 1 ? "" : "s") + " but " + std::to_string(nargs) +
+             (nargs == 1 ? " was" : " were") + " given";
+    }
+    return false;
+  }
+  Py_ssize_t next = 0;
+  for (std::size_t i = 0; i < args.size() && next < nargs; ++i) {
+    if (method && static_cast<int>(i) == s.self) continue;
+    given[i] = positional[next++];
+  }
+
+  const Py_ssize_t keywords = call.kwnames ? PyTuple_Size(call.kwnames) : 0;
+  for (Py_ssize_t k = 0; k < keywords; ++k) {
+    PyObject* keyword = PyTuple_GetItem(call.kwnames, k);
+    PyObject* value = call.args[call.nargs + k];
+    const int i = find_argument(s, form, keyword);
+    if (i < 0) {
+      if (extra_keyword(s, form, keyword, value, parsed)) continue;
+      if (why)
+        *why =
+            op_name(s, form) + " got an unexpected keyword argument '" + string_of(keyword) + "'";
+      return false;
+    }
+    if (given[static_cast<std::size_t>(i)]) {
+      if (why)
+        *why = op_name(s, form) + " got multiple values for argument '" + string_of(keyword) + "'";
+      return false;
+    }
+    given[static_cast<std::size_t>(i)] = value;
+  }
+
+  parsed->values.resize(args.size());
+  std::string missing;
+  int missing_count = 0;
+  Py_ssize_t position = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (method && static_cast<int>(i) == s.self) {
+      parsed->values[i] = tensor_of(call.self);
+      continue;
+    }
+    ++position;
+    if (!given[i]) {
+      if (args[i].has_default) {
+        parsed->values[i] = s.defaults[i];
+      } else {
+        missing += std::string(missing_count++ ? ", " : "") + "\"" + s.python_name(i, form) + "\"";
+      }
+      continue;
+    }
+    if (convert(args[i], s.number_ok[i], given[i], &parsed->values[i])) continue;
+    if (why) {
+      *why = op_name(s, form) + ": argument '" + s.python_name(i, form) + "' " +
+             (args[i].keyword_only ? "" : "(position " + std::to_string(position) + ") ") +
+             "must be " + type_text(args[i]) + ", not " +
+             (given[i] == Py_None ? "NoneType" : type_name(given[i]));
+    }
+    return false;
+  }
+  if (missing_count) {
+    if (why) {
+      *why = op_name(s, form) + " missing " + std::to_string(missing_count) +
+             " required positional arguments: " + missing;
+    }
+    return false;
+  }
+  // add(1, 2) has no tensor in it.
+  const bool any_number =
+      std::any_of(parsed->values.begin(), parsed->values.end(),
+                  [](const Value& v) { return std::holds_alternative<Tensor>(v); });
+  if (!any_number && s.self >= 0 &&
+      args[static_cast<std::size_t>(s.self)].type == ArgType::tensor &&
+      !std::holds_alternative<Tensor>(parsed->values[static_cast<std::size_t>(s.self)])) {
+    if (why) {
+      *why = op_name(s, form) + ": argument '" +
+             s.python_name(static_cast<std::size_t>(s.self), form) +
+             "' (position 1) must be Tensor, not " +
+             type_name(given[static_cast<std::size_t>(s.self)]);
+    }
+    return false;
+  }
+  return true;
+}
+
+std::string describe_call(const Call& call) {
+  std::string text = "(";
+  const Py_ssize_t keywords = call.kwnames ? PyTuple_Size(call.kwnames) : 0;
+  for (Py_ssize_t i = 0; i < call.nargs + keywords; ++i) {
+    if (i) text += ", ";
+    if (i >= call.nargs) text += string_of(PyTuple_GetItem(call.kwnames, i - call.nargs)) + "=";
+    text += type_name(call.args[i]);
+  }
+  return text + ")";
+}
+
+}  // namespace treadle::bind

@@ -1,0 +1,270 @@
+// The small types of the module: dtype, device, Size. Each is immutable and compares by value.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <charconv>
+
+#include "engine/core/dtype.h"
+#include "engine/python/bind/bind.h"
+
+namespace treadle::bind {
+namespace {
+
+const char* const kDeviceNames[] = {"cpu", "cuda", "meta"};
+
+PyDevice parse_device(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  for (int k = 0; k < 3; ++k) {
+    if (kind != kDeviceNames[k]) continue;
+    PyDevice device{{static_cast<Device::Kind>(k), 0}, false};
+    if (colon == std::string::npos) return device;
+    int index = -1;
+    const char* first = text.data() + colon + 1;
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(first, last, index);
+    if (error != std::errc{} || end != last || index < 0 || index > 127) {
+      fail(ErrorKind::runtime, "Invalid device string: '" + text + "'");
+    }
+    device.value.index = static_cast<std::int8_t>(index);
+    device.has_index = true;
+    return device;
+  }
+  fail(ErrorKind::runtime,
+       "Expected one of cpu, cuda, meta device type at start of device string: " + text);
+}
+
+std::string device_text(const PyDevice& d) {
+  std::string text = kDeviceNames[static_cast<int>(d.value.kind)];
+  if (d.has_index) text += ":" + std::to_string(d.value.index);
+  return text;
+}
+
+void bind_dtype(nb::module_& m) {
+  auto c = nb::class_<PyDType>(m, "dtype", nb::is_final(),
+                               "Type of the elements of a tensor: float32, int64, bool, ...");
+  types.dtype = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.def_prop_ro(
+       "itemsize", [](PyDType d) { return item_size(d.value); }, "bytes of one element")
+      .def_prop_ro("is_floating_point", [](PyDType d) { return is_floating(d.value); })
+      .def_prop_ro("is_complex", [](PyDType d) { return is_complex(d.value); })
+      .def_prop_ro("is_signed", [](PyDType d) { return info(d.value).is_signed; })
+      .def("__repr__", [](PyDType d) { return repr(d.value); })
+      // A string: pickle finds the object under this name in the module, so that copies stay the
+      // same object.
+      .def("__reduce__", [](PyDType d) { return std::string(info(d.value).name); });
+  for (int i = 0; i < kernel::kDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    types.dtypes[i] = nb::cast(PyDType{dtype}).release().ptr();
+    m.attr(std::string(info(dtype).name).c_str()) = nb::handle(types.dtypes[i]);
+  }
+  const std::pair<const char*, DType> aliases[] = {
+      {"float", DType::float32},    {"double", DType::float64},     {"half", DType::float16},
+      {"int", DType::int32},        {"long", DType::int64},         {"short", DType::int16},
+      {"cfloat", DType::complex64}, {"cdouble", DType::complex128},
+  };
+  for (const auto& [name, dtype] : aliases) {
+    m.attr(name) = nb::handle(types.dtypes[static_cast<int>(dtype)]);
+  }
+  m.def("_dtype", [](const std::string& name) {
+    const std::optional<DType> dtype = parse_dtype(name);
+    if (!dtype) fail(ErrorKind::value, "unknown dtype '" + name + "'");
+    return nb::steal(wrap(*dtype));
+  });
+  m.def(
+      "get_default_dtype", [] { return nb::steal(wrap(default_dtype())); },
+      "The dtype of new floating-point tensors; float32 unless set.");
+  m.def(
+      "set_default_dtype",
+      [](nb::handle d) {
+        DType dtype{};
+        if (!to_dtype(d.ptr(), &dtype)) fail(ErrorKind::type, "d must be a dtype");
+        set_default_dtype(dtype);
+      },
+      nb::arg("d"), "Sets the dtype of new floating-point tensors. TypeError unless floating.");
+  m.def(
+      "promote_types",
+      [](PyDType a, PyDType b) { return nb::steal(wrap(promote_types(a.value, b.value))); },
+      nb::arg("type1"), nb::arg("type2"), "The smallest dtype that both convert to.");
+  m.def(
+      "can_cast", [](PyDType from, PyDType to) { return can_cast(from.value, to.value); },
+      nb::arg("from_"), nb::arg("to"),
+      "Whether a conversion is allowed under the rules of promotion.");
+}
+
+void bind_device(nb::module_& m) {
+  auto c = nb::class_<PyDevice>(m, "device", nb::is_final(),
+                                "Where a tensor lives: device('cpu'), device('cuda', 1).");
+  types.device = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.def(
+       "__init__",
+       [](PyDevice* self, nb::handle type, std::optional<int> index) {
+         if (Py_TYPE(type.ptr()) == types.device) {
+           new (self) PyDevice(*nb::inst_ptr<PyDevice>(type));
+           return;
+         }
+         if (!PyUnicode_Check(type.ptr())) {
+           fail(ErrorKind::type, std::string("device(): type must be a str or device, not ") +
+                                     type_name(type.ptr()));
+         }
+         PyDevice d = parse_device(string_of(type.ptr()));
+         if (index) {
+           if (d.has_index) {
+             fail(ErrorKind::runtime,
+                  "type (string) must not include an index because index was passed "
+                  "explicitly: " +
+                      string_of(type.ptr()));
+           }
+           if (*index < 0 || *index > 127)
+             fail(ErrorKind::runtime, "Device index must not be negative");
+           d.value.index = static_cast<std::int8_t>(*index);
+           d.has_index = true;
+         }
+         new (self) PyDevice(d);
+       },
+       nb::arg("type"), nb::arg("index") = nb::none())
+      .def_prop_ro("type",
+                   [](const PyDevice& d) { return kDeviceNames[static_cast<int>(d.value.kind)]; })
+      .def_prop_ro("index",
+                   [](const PyDevice& d) {
+                     return d.has_index ? std::optional<int>(d.value.index) : std::nullopt;
+                   })
+      .def("__str__", device_text)
+      .def("__repr__",
+           [](const PyDevice& d) {
+             std::string text =
+                 "device(type='" + std::string(kDeviceNames[static_cast<int>(d.value.kind)]);
+             text += "'";
+             if (d.has_index) text += ", index=" + std::to_string(d.value.index);
+             return text + ")";
+           })
+      .def(
+          "__eq__",
+          [](const PyDevice& a, nb::handle other) {
+            if (Py_TYPE(other.ptr()) != types.device) return false;
+            const PyDevice& b = *nb::inst_ptr<PyDevice>(other);
+            return a.value == b.value && a.has_index == b.has_index;
+          },
+          nb::arg("other").none())
+      .def("__hash__",
+           [](const PyDevice& d) {
+             return static_cast<int>(d.value.kind) * 256 + (d.has_index ? d.value.index + 1 : 0);
+           })
+      .def("__reduce__", [](const PyDevice& d) {
+        return nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(types.device)),
+                              nb::make_tuple(device_text(d)));
+      });
+}
+
+// --- Size: a tuple of ints that prints as one and stays one when sliced, joined or repeated
+// ----------
+
+PyObject* as_size(PyObject* tuple) {
+  if (!tuple) return nullptr;
+  PyObject* made =
+      PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(types.size), tuple, nullptr);
+  Py_DECREF(tuple);
+  return made;
+}
+
+PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  auto base = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
+  PyObject* made = base(type, args, kwargs);
+  if (!made) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(made); ++i) {
+    PyObject* item = PyTuple_GetItem(made, i);
+    if (!PyIndex_Check(item)) {
+      return guarded([&]() -> PyObject* {
+        const std::string name = type_name(item);
+        Py_DECREF(made);
+        fail(ErrorKind::type, "Size() takes an iterable of 'int' (item " + std::to_string(i) +
+                                  " is '" + name + "')");
+      });
+    }
+    if (PyLong_Check(item)) continue;
+    PyObject* number = PyNumber_Index(item);
+    if (!number || PyTuple_SetItem(made, i, number) < 0) {
+      Py_DECREF(made);
+      return nullptr;
+    }
+  }
+  return made;
+}
+
+PyObject* size_repr(PyObject* self) {
+  return guarded([&] {
+    std::string text = repr(DType::boolean);
+    text = text.substr(0, text.find('.')) + ".Size([";  // the module's name, as dtypes print it
+    for (Py_ssize_t i = 0; i < PyTuple_Size(self); ++i) {
+      const nb::object item = nb::steal(PyObject_Str(PyTuple_GetItem(self, i)));
+      if (!item.is_valid()) raise_python();
+      text += (i ? ", " : "") + string_of(item.ptr());
+    }
+    return PyUnicode_FromString((text + "])").c_str());
+  });
+}
+
+PyObject* size_subscript(PyObject* self, PyObject* index) {
+  auto base = reinterpret_cast<binaryfunc>(PyType_GetSlot(&PyTuple_Type, Py_mp_subscript));
+  PyObject* result = base(self, index);
+  return result && PyTuple_Check(result) ? as_size(result) : result;
+}
+
+PyObject* size_concat(PyObject* self, PyObject* other) {
+  auto base = reinterpret_cast<binaryfunc>(PyType_GetSlot(&PyTuple_Type, Py_sq_concat));
+  return as_size(base(self, other));
+}
+
+PyObject* size_repeat(PyObject* self, Py_ssize_t n) {
+  auto base = reinterpret_cast<ssizeargfunc>(PyType_GetSlot(&PyTuple_Type, Py_sq_repeat));
+  return as_size(base(self, n));
+}
+
+PyObject* size_numel(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Dims dims;
+    to_dims(self, &dims);
+    return PyLong_FromLongLong(product(dims));
+  });
+}
+
+PyObject* size_reduce(PyObject* self, PyObject*) {
+  PyObject* plain = PySequence_List(self);
+  if (!plain) return nullptr;
+  return Py_BuildValue("(O(N))", types.size, plain);
+}
+
+void bind_size(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      {"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
+      {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("Shape of a tensor: a tuple of ints.")},
+      {Py_tp_new, reinterpret_cast<void*>(size_new)},
+      {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+      {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+      {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+      {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+      {Py_tp_methods, methods},
+      {0, nullptr},
+  };
+  static PyType_Spec spec{"treadle.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  const nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)));
+  PyObject* type = PyType_FromSpecWithBases(&spec, bases.ptr());
+  if (!type) raise_python();
+  types.size = reinterpret_cast<PyTypeObject*>(type);
+  m.attr("Size") = nb::handle(type);
+}
+
+}  // namespace
+
+void bind_types(nb::module_& m) {
+  types.module = m.ptr();
+  bind_dtype(m);
+  bind_device(m);
+  bind_size(m);
+}
+
+}  // namespace treadle::bind
