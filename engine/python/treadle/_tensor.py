@@ -1,0 +1,312 @@
+"""Methods of Tensor that are written in Python: what isn't on a hot path.
+
+`install` puts every public function of this module onto the class. To add a method: a function here
+whose first parameter is `self`, and its name in `METHODS`.
+"""
+
+from __future__ import annotations
+
+from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+Tensor = _C.Tensor
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Adds the gradient of this tensor to the .grad of the leaves it was computed from.
+
+    gradient: what to multiply with; may be left out for a one-element tensor. retain_graph: keep
+    the tape for another backward. create_graph: record the backward pass too. inputs: only these
+    leaves.
+    """
+    _C._backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> _TensorHook:
+    """hook(grad) when this tensor's gradient is known; a tensor it returns replaces it."""
+    if not callable(hook):
+        raise TypeError(f"hook must be callable, not {hook.__class__.__name__}")
+    return _TensorHook(self, _C._add_hook(self, hook))
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> _TensorHook:
+    """hook(tensor) after backward() has added to this leaf's .grad."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self.grad_fn is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return _TensorHook(self, _C._add_accumulated_hook(self, hook))
+
+
+class _TensorHook:
+    """Takes a tensor's hook out again."""
+
+    def __init__(self, tensor: Tensor, id: int) -> None:
+        import weakref
+
+        self._tensor = weakref.ref(tensor)
+        self.id = id
+
+    def remove(self) -> None:
+        tensor = self._tensor()
+        if tensor is not None:
+            _C._remove_hook(tensor, self.id)
+
+    def __enter__(self) -> _TensorHook:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class AccumulateGrad:
+    """Stands for a leaf where grad_fn.next_functions needs a node: the end of the tape."""
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad of {tuple(self.variable.shape)}>"
+
+
+# --- conversion -----------------------------------------------------------------------------------
+
+
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without dtype the type's name ("treadle.FloatTensor"), else a converted tensor."""
+    if dtype is None:
+        return (
+            f"{str(self.dtype).split('.')[0]}.{_TYPE_NAMES[str(self.dtype).split('.')[-1]]}Tensor"
+        )
+    if isinstance(dtype, str):
+        name = dtype.split(".")[-1]
+        found = [d for d, n in _TYPE_NAMES.items() if n + "Tensor" == name]
+        if not found:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = _C._dtype(found[0])
+    return self.to(dtype)
+
+
+_TYPE_NAMES = {
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "bool": "Bool",
+}
+
+
+def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Raises: this build has no CUDA."""
+    raise NotImplementedError("cuda(): this build of treadle has only the cpu device")
+
+
+def _caster(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
+    target = _C._dtype(dtype)
+
+    def cast(self: Tensor) -> Tensor:
+        return self.to(target)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"The tensor as {dtype}; itself if it is that already."
+    return cast
+
+
+# --- NumPy and DLPack -----------------------------------------------------------------------------
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """A NumPy array over the same memory. RuntimeError if the tensor requires grad (unless force).
+
+    Needs NumPy, which the package doesn't depend on.
+    """
+    if self.requires_grad:
+        if not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead."
+            )
+        return self.detach().numpy()
+    try:
+        import numpy
+    except ImportError as e:
+        raise RuntimeError("Numpy is not available: pip install numpy") from e
+    return numpy.asarray(_Memory(self))
+
+
+class _Memory:
+    """Keeps the tensor's memory alive for NumPy, which holds this object as the array's base."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor.detach()  # not the tensor itself: its .data may be replaced
+        self.__array_interface__ = tensor._array_interface()
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("unable to avoid a copy: the array has another dtype")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __array_wrap__(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Any:
+    if array.dtype == bool:  # NumPy's comparisons give bool arrays
+        array = array.astype("uint8")
+        return _C.as_tensor(array).to(_C._dtype("bool"))
+    return _C.as_tensor(array)
+
+
+def __dlpack__(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule over the same memory (copy=True: over a copy), of version 1 if asked for.
+
+    BufferError if the tensor requires grad, or is read-only and the consumer can't know it.
+    """
+    if stream not in (None, -1):
+        raise BufferError("stream must be None: this tensor is on the CPU")
+    return _C._to_dlpack(self, max_version, dl_device, copy)
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    return (1, 0)
+
+
+# --- copies and pickles ---------------------------------------------------------------------------
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Any:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    import copy
+
+    made = _C._make_subclass(self.__class__, self.detach().clone(), self.requires_grad)
+    memo[id(self)] = made
+    if self.grad is not None:
+        made.grad = copy.deepcopy(self.grad, memo)
+    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
+
+
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    if not self.is_leaf and self.requires_grad:
+        raise RuntimeError(
+            "only leaf tensors can be pickled: detach() the tensor first, its history isn't saved"
+        )
+    flat = self.detach().contiguous()
+    data = bytes(memoryview(flat).cast("B")) if flat.numel() else b""
+    state = (data, tuple(self.shape), self.dtype, self.requires_grad, self.__dict__ or None)
+    return _rebuild, (self.__class__, *state)
+
+
+def _rebuild(
+    cls: Any,
+    data: bytes,
+    shape: tuple[int, ...],
+    dtype: _C.dtype,
+    requires_grad: bool,
+    attributes: Any,
+) -> Any:
+    made = _C.empty(shape, dtype=dtype)
+    if data:
+        memoryview(made.reshape(-1)).cast("B")[:] = data
+    if cls is not Tensor or requires_grad:
+        made = _C._make_subclass(cls, made, requires_grad)
+    if attributes:
+        made.__dict__.update(attributes)
+    return made
+
+
+# --- text, and the rest of Python's protocols -----------------------------------------------------
+
+
+def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    from ._print import tensor_text
+
+    return tensor_text(self, tensor_contents)
+
+
+def __format__(self: Tensor, format_spec: str) -> str:
+    if self.dim() == 0 and self.__class__ is Tensor:
+        return self.item().__format__(format_spec)
+    return object.__format__(self, format_spec)
+
+
+def __contains__(self: Tensor, element: Any) -> bool:
+    if isinstance(element, (Tensor, int, float, bool)):
+        return bool((self == element).any().item())
+    raise RuntimeError(
+        "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+        f"{element.__class__}."
+    )
+
+
+def __reversed__(self: Tensor) -> Tensor:
+    return self.flip(0) if self.dim() else self
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return self.shape == other.shape
+
+
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """tensor(data) with the dtype of this tensor as default."""
+    return _C.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+METHODS = (
+    backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new_tensor, numpy,
+    __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
+    __format__, __contains__, __reversed__, is_same_size,
+)  # fmt: skip
+
+
+def install() -> None:
+    for method in METHODS:
+        setattr(Tensor, method.__name__, method)
+    for name, dtype in (
+        ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"), ("short", "int16"),
+        ("char", "int8"),
+    ):  # fmt: skip
+        setattr(Tensor, name, _caster(name, dtype))
+    _C._AccumulateGrad = AccumulateGrad
+    Tensor.__array_priority__ = 1000  # NumPy's operators leave the work to ours
