@@ -1,0 +1,302 @@
+"""The tape from Python: modes, hooks, in-place rules, custom functions, checks, memory."""
+
+import gc
+import weakref
+
+import pytest
+import treadle as E
+from treadle.autograd import Function, gradcheck, gradgradcheck
+
+
+def leaf(*shape):
+    return E.randn(*shape, dtype=E.float64, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x.tanh(),
+        lambda x: (x * x).exp().log(),
+        lambda x: x.sigmoid() * x,
+        lambda x: x @ x.t(),
+        lambda x: x.softmax(1),
+        lambda x: x.log_softmax(0),
+        lambda x: x.sum(1, keepdim=True) / x.std(),
+        lambda x: x[:, 1:].reshape(-1) * 2,
+        lambda x: E.cat([x, x.t().reshape(3, 4)], 0),
+        lambda x: x.relu().sum(0),
+        lambda x: E.where(x > 0, x, x * 0.1),
+        lambda x: x.pow(3),
+        lambda x: x.gather(1, E.tensor([[0, 2], [1, 1], [3, 0]])),
+        lambda x: x[E.tensor([2, 0, 0])],
+        lambda x: E.nn.functional.layer_norm(x, (4,)),
+        lambda x: E.nn.functional.gelu(x),
+        lambda x: E.nn.functional.cross_entropy(x, E.tensor([0, 3, 1])),
+    ],
+)
+def test_gradcheck(fn):
+    x = leaf(3, 4)
+    assert gradcheck(fn, (x,))
+    assert gradgradcheck(fn, (x,))
+
+
+def test_gradcheck_finds_a_wrong_gradient():
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    x = leaf(3)
+    with pytest.raises(E.autograd.GradcheckError):
+        gradcheck(Wrong.apply, (x,))
+    assert gradcheck(Wrong.apply, (x,), raise_exception=False) is False
+
+
+def test_accumulates_and_zeroes():
+    x = E.ones(2, requires_grad=True)
+    (x * 3).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    x.grad = None
+    assert x.grad is None
+
+
+def test_modes_nest_and_decorate():
+    x = E.ones(1, requires_grad=True)
+    with E.no_grad():
+        assert not (x * 2).requires_grad
+        with E.enable_grad():
+            assert (x * 2).requires_grad
+        assert not (x * 2).requires_grad
+
+    @E.no_grad()
+    def f(t):
+        return t * 2
+
+    @E.no_grad
+    def g(t):
+        return t * 2
+
+    assert not f(x).requires_grad and not g(x).requires_grad and (x * 2).requires_grad
+    with E.set_grad_enabled(False):
+        assert not E.is_grad_enabled()
+    assert E.is_grad_enabled()
+
+
+def test_mode_of_a_generator_is_its_own():
+    @E.no_grad()
+    def numbers():
+        for _ in range(2):
+            yield E.is_grad_enabled()
+
+    for inside in numbers():
+        assert not inside and E.is_grad_enabled()
+
+
+def test_identity_and_attributes_survive_the_tape():
+    x = E.ones(2, requires_grad=True)
+    x.name_of_mine = "kept"
+    y = x * x
+    assert y.grad_fn.next_functions[0][0].variable is x
+    del y
+    gc.collect()
+    assert x.name_of_mine == "kept"
+    (x * 1).sum().backward()
+    assert x.grad is x.grad
+
+
+def test_hooks():
+    x = E.ones(2, requires_grad=True)
+    seen = []
+    y = x * 2
+    h = y.register_hook(lambda g: seen.append(g.tolist()))
+    x.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    assert seen == [[1, 1]] and x.grad.tolist() == [20, 20]
+    h.remove()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert len(seen) == 1
+
+
+def test_post_accumulate_hook():
+    x = E.ones(2, requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.tolist())))
+    (x * 2).sum().backward()
+    assert seen == [(True, [2, 2])]
+
+
+def test_error_in_a_hook_comes_out():
+    x = E.ones(2, requires_grad=True)
+
+    def bad(g):
+        raise KeyError("mine")
+
+    x.register_hook(bad)
+    with pytest.raises(KeyError, match="mine"):
+        (x * 2).sum().backward()
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x**3 * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x * x * ctx.factor, None
+
+
+def test_function():
+    x = E.tensor([1.0, 2.0], requires_grad=True)
+    y = Cube.apply(x, 2.0)
+    assert y.grad_fn.name() == "CubeBackward"
+    y.sum().backward()
+    assert x.grad.tolist() == [6, 24]
+    assert gradcheck(lambda t: Cube.apply(t, 2.0), (leaf(3),))
+    assert gradgradcheck(lambda t: Cube.apply(t, 2.0), (leaf(3),))
+
+
+def test_function_without_grad():
+    assert not Cube.apply(E.ones(1), 1.0).requires_grad
+    with E.no_grad():
+        assert not Cube.apply(E.ones(1, requires_grad=True), 1.0).requires_grad
+
+
+def test_function_wrong_number_of_gradients():
+    class Bad(Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    x = E.ones(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="incorrect number of gradients"):
+        Bad.apply(x, x).backward()
+
+
+def test_function_mark_dirty_and_non_differentiable():
+    class Inc(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.add_(1)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 5
+
+    x = E.ones(1, requires_grad=True)
+    y = x * 1
+    z = Inc.apply(y)
+    assert z is y
+    z.backward()
+    assert x.grad.item() == 5
+
+    class Both(Function):
+        @staticmethod
+        def forward(ctx, x):
+            i = (x > 0).to(E.float32)
+            ctx.mark_non_differentiable(i)
+            return x * 2, i
+
+        @staticmethod
+        def backward(ctx, g, gi):
+            return g * 2
+
+    a, b = Both.apply(x)
+    assert a.requires_grad and not b.requires_grad
+
+
+def test_saved_tensor_changed_in_place():
+    x = E.ones(2, requires_grad=True)
+    y = x * 1
+    z = Cube.apply(y, 1.0)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+@pytest.mark.parametrize("keep", ["saved", "attribute"])
+def test_function_that_keeps_its_output_is_freed(keep):
+    refs = []
+
+    class Keep(Function):
+        @staticmethod
+        def forward(ctx, x):
+            refs.append(weakref.ref(ctx))
+            y = x.clone()
+            if keep == "saved":
+                ctx.save_for_backward(y)
+            else:
+                ctx.y = y
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    y = Keep.apply(E.rand(8, requires_grad=True))
+    del y
+    gc.collect()
+    assert refs[0]() is None
+
+
+def test_cycle_through_a_hook_is_collected():
+    class Big:
+        pass
+
+    big = Big()
+    ref = weakref.ref(big)
+    x = E.ones(1, requires_grad=True)
+    x.register_hook(lambda g, x=x, big=big: None)
+    del x, big
+    gc.collect()
+    assert ref() is None
+
+
+def test_deep_graph_is_freed_without_recursion():
+    x = E.ones(1, requires_grad=True)
+    y = x
+    for _ in range(50_000):
+        y = y + 1
+    y.backward()
+    assert x.grad.item() == 1
+    del y
+
+
+def test_grad_arguments():
+    x, unused = E.ones(2, requires_grad=True), E.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    with pytest.raises(RuntimeError):
+        E.autograd.grad(y, (x, unused), retain_graph=True)
+    g, u = E.autograd.grad(y, (x, unused), retain_graph=True, allow_unused=True)
+    assert g.tolist() == [2, 2] and u is None
+    g, u = E.autograd.grad(y, (x, unused), materialize_grads=True)
+    assert u.tolist() == [0, 0]
+    assert x.grad is None
+
+
+def test_backward_with_inputs_only():
+    a, b = E.ones(1, requires_grad=True), E.ones(1, requires_grad=True)
+    (a * b).backward(inputs=[a])
+    assert a.grad.item() == 1 and b.grad is None
+
+
+def test_inference_mode():
+    x = E.ones(1, requires_grad=True)
+    with E.inference_mode():
+        y = x * 2
+    assert not y.requires_grad

@@ -1,0 +1,226 @@
+"""NumPy, the buffer protocol, DLPack, pickles and copies."""
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import treadle as E
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_both_ways_shares_memory(name):
+    a = np.arange(6).reshape(2, 3).astype(name)
+    t = E.from_numpy(a)
+    assert str(t.dtype) == f"treadle.{name}" and t.tolist() == a.tolist()
+    assert t.data_ptr() == a.ctypes.data
+    back = t.numpy()
+    assert back.dtype == a.dtype and back.ctypes.data == a.ctypes.data
+    assert np.shares_memory(np.asarray(t), a)
+    assert np.shares_memory(np.from_dlpack(t), a)
+
+
+def test_writes_are_seen_on_both_sides():
+    a = np.zeros(3, dtype=np.float32)
+    t = E.from_numpy(a)
+    t[0] = 5
+    a[1] = 7
+    assert t.tolist() == [5, 7, 0] and a.tolist() == [5, 7, 0]
+
+
+def test_strided_arrays():
+    base = np.arange(24).reshape(4, 6)
+    for v in (base.T, base[::2, 1::2], base[:, 3], base[:0]):
+        assert E.from_numpy(v).tolist() == v.tolist()
+        assert E.from_numpy(v).numpy().tolist() == v.tolist()
+
+
+def test_negative_strides_are_refused_unless_unused():
+    with pytest.raises(ValueError, match="negative"):
+        E.from_numpy(np.arange(6)[::-1])
+    a = np.arange(6.0).reshape(1, 3, 2)[::-1]
+    assert E.from_numpy(a).tolist() == a.tolist()
+
+
+def test_memory_outlives_the_other_side():
+    t = E.from_numpy(np.arange(1000))
+    gc.collect()
+    assert t.sum().item() == 499500
+    a = E.arange(1000).numpy()
+    gc.collect()
+    assert a.sum() == 499500
+    b = np.from_dlpack(E.arange(1000))
+    gc.collect()
+    assert b.sum() == 499500
+
+
+def test_read_only_arrays():
+    a = np.arange(3.0)
+    a.flags.writeable = False
+    t = E.from_numpy(a)
+    assert t.tolist() == [0, 1, 2] and (t + 1).tolist() == [1, 2, 3]
+    with pytest.raises(RuntimeError, match="read-only"):
+        t.add_(1)
+    with pytest.raises(RuntimeError, match="read-only"):
+        t[0] = 1
+    assert not t.numpy().flags.writeable
+    assert memoryview(t).readonly
+
+
+def test_foreign_dtypes_say_so():
+    for bad in (np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]")):
+        with pytest.raises(TypeError):
+            E.from_numpy(bad)
+    with pytest.raises(ValueError, match="byte order"):
+        E.from_numpy(np.zeros(2, ">f4"))
+
+
+def test_numpy_needs_no_grad():
+    with pytest.raises(RuntimeError, match="requires grad"):
+        np.asarray(E.ones(1, requires_grad=True))
+    assert E.ones(1, requires_grad=True).numpy(force=True).tolist() == [1]
+
+
+def test_mixed_arithmetic():
+    t, a = E.ones(2), np.array([1.0, 2.0])
+    assert isinstance(t * 2.0, E.Tensor)
+    assert (t + np.float32(2)).tolist() == [3, 3]
+    assert (np.float64(2) * t).tolist() == [2, 2]
+    assert np.add(a, t).tolist() == [2, 3]
+    assert np.sin(E.zeros(2)).tolist() == [0, 0]
+
+
+def test_scalars_of_numpy():
+    assert E.tensor(np.float32(1.5)).dtype == E.float32
+    assert E.tensor(np.int64(3)).item() == 3
+    assert E.zeros(np.int64(2), np.int64(3)).shape == (2, 3)
+    assert E.arange(6)[np.int64(2)].item() == 2
+    assert E.arange(6)[np.array([1, 3])].tolist() == [1, 3]
+
+
+def test_buffer_protocol():
+    t = E.from_numpy(np.arange(6, dtype=np.int32).reshape(2, 3))
+    m = memoryview(t)
+    assert (m.shape, m.strides, m.format, m.readonly) == ((2, 3), (12, 4), "i", False)
+    m[1, 2] = 9
+    assert t[1, 2].item() == 9
+    with pytest.raises(BufferError):
+        memoryview(E.ones(1, requires_grad=True))
+    assert memoryview(t.t()).strides == (4, 12)
+    assert bytes(E.tensor([1, 2], dtype=E.uint8)) == b"\x01\x02"
+
+
+class Old:
+    """A DLPack producer of before version 1.0, which knows no max_version."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __dlpack__(self, stream=None):
+        return self.t.__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_dlpack():
+    a = E.arange(12.0).reshape(3, 4)
+    assert a.__dlpack_device__() == (1, 0)
+    b = E.from_dlpack(a.t())
+    assert b.data_ptr() == a.data_ptr() and b.stride() == (1, 4)
+    assert E.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
+    assert E.from_dlpack(Old(a)).data_ptr() == a.data_ptr()
+    assert E.from_dlpack(a.__dlpack__(copy=True)).data_ptr() != a.data_ptr()
+    capsule = a.__dlpack__()
+    E.utils.dlpack.from_dlpack(capsule)
+    with pytest.raises(RuntimeError, match="only once"):
+        E.utils.dlpack.from_dlpack(capsule)
+    with pytest.raises(BufferError):
+        E.ones(1, requires_grad=True).__dlpack__()
+    with pytest.raises(BufferError):
+        a.__dlpack__(stream=5)
+    with pytest.raises(TypeError, match="__dlpack__"):
+        E.from_dlpack([1, 2])
+    wide = E.arange(77).reshape(1, 77)
+    assert E.from_dlpack(wide).stride() == (77, 1)
+
+
+def test_dlpack_read_only():
+    a = np.arange(3.0)
+    a.flags.writeable = False
+    t = E.from_numpy(a)
+    assert not np.from_dlpack(t).flags.writeable
+    with pytest.raises(BufferError, match="read-only"):
+        t.__dlpack__()
+
+
+def test_exports_do_not_leak():
+    def resident():
+        with open("/proc/self/statm") as f:
+            return int(f.read().split()[1]) * 4096 / 1e6
+
+    start = resident()
+    for _ in range(60):
+        t = E.rand(1_000_000)
+        t.__dlpack__()
+        t.numpy()
+        memoryview(t)
+    gc.collect()
+    assert resident() - start < 60
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle(protocol):
+    for t in (
+        E.arange(6.0).reshape(2, 3).t(),
+        E.tensor(3),
+        E.empty(0, 2),
+        E.tensor([True, False]),
+        E.ones(2, requires_grad=True),
+        E.nn.Parameter(E.ones(2)),
+    ):
+        u = pickle.loads(pickle.dumps(t, protocol))
+        assert type(u) is type(t) and u.dtype == t.dtype and u.shape == t.shape
+        assert u.tolist() == t.tolist() and u.requires_grad == t.requires_grad
+    for o in (E.float32, E.device("cpu"), E.Size([2, 3])):
+        assert pickle.loads(pickle.dumps(o, protocol)) == o
+    assert pickle.loads(pickle.dumps(E.float32)) is E.float32
+
+
+def test_copy():
+    t = E.ones(2, requires_grad=True)
+    t.note = [1]
+    u = copy.deepcopy(t)
+    assert u.requires_grad and u.note == [1] and u.note is not t.note
+    u.data[0] = 5
+    assert t[0].item() == 1
+    m = E.nn.Linear(2, 2)
+    n = copy.deepcopy(m)
+    n.weight.data.fill_(0)
+    assert m.weight.abs().sum().item() > 0
+    with pytest.raises(RuntimeError):
+        copy.deepcopy(t * 2)
+    shared = E.ones(1)
+    a, b = copy.deepcopy([shared, shared])
+    assert a is b
+
+
+def test_import_is_light():
+    code = (
+        "import sys, time; s = time.process_time(); import treadle; "
+        "print(time.process_time() - s, 'numpy' in sys.modules, 'treadle.nn' in sys.modules)"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(5)
+    ]
+    # Processor time: the wall clock of a busy machine says nothing about the import.
+    assert min(float(r[0]) for r in runs) < 0.06
+    assert runs[0][1:] == ["False", "False"]

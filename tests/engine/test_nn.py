@@ -1,0 +1,289 @@
+"""Modules, layers, losses and optimizers."""
+
+import copy
+import gc
+import math
+import weakref
+
+import pytest
+import treadle as E
+from treadle import nn, optim
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.rest = nn.Sequential(nn.ReLU(), nn.Linear(4, 2))
+        self.register_buffer("steps", E.zeros(1))
+        self.register_buffer("scratch", E.zeros(1), persistent=False)
+        self.register_parameter("absent", None)
+
+    def forward(self, x):
+        return self.rest(self.first(x))
+
+
+def test_registration_and_walking():
+    net = Net()
+    names = [n for n, _ in net.named_parameters()]
+    assert names == ["first.weight", "first.bias", "rest.1.weight", "rest.1.bias"]
+    assert [n for n, _ in net.named_buffers()] == ["steps", "scratch"]
+    assert [n for n, _ in net.named_modules()] == ["", "first", "rest", "rest.0", "rest.1"]
+    assert net.get_submodule("rest.1") is net.rest[1]
+    assert net.get_parameter("first.bias") is net.first.bias
+    assert net.absent is None and "absent" not in net.state_dict()
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = net.nothing
+    with pytest.raises(AttributeError, match="before Module.__init__"):
+
+        class Early(nn.Module):
+            def __init__(self):
+                self.a = nn.Linear(1, 1)
+
+        Early()
+    with pytest.raises(TypeError, match="nn.Parameter or None"):
+        net.first.weight = E.zeros(4, 3)
+    with pytest.raises(KeyError, match="already exists"):
+        net.register_buffer("forward", E.zeros(1))
+    shared = nn.Sequential(net.first, net.first)
+    assert len(list(shared.parameters())) == 2 and len(list(shared.modules())) == 2
+    del net.first
+    assert not hasattr(net, "first")
+
+
+def test_parameter_is_a_tensor_with_identity():
+    p = nn.Parameter(E.ones(2))
+    assert isinstance(p, E.Tensor) and p.requires_grad and p.is_leaf
+    assert repr(p).startswith("Parameter containing:\ntensor([1., 1.]")
+    assert type(p * 2) is E.Tensor
+    m = nn.Module()
+    m.p = p
+    assert m.p is p and next(m.parameters()) is p
+    with pytest.raises(RuntimeError):
+        nn.Parameter(E.ones(2, dtype=E.int64))
+    assert not nn.Parameter(E.ones(2, dtype=E.int64), requires_grad=False).requires_grad
+
+
+def test_state_dict_round_trip():
+    a, b = Net(), Net()
+    state = a.state_dict()
+    assert list(state) == [
+        "first.weight",
+        "first.bias",
+        "rest.1.weight",
+        "rest.1.bias",
+        "steps",
+    ] or set(state) == {"first.weight", "first.bias", "rest.1.weight", "rest.1.bias", "steps"}
+    assert not state["first.weight"].requires_grad
+    assert state["first.weight"].data_ptr() == a.first.weight.data_ptr()
+    weight = b.first.weight
+    result = b.load_state_dict(state)
+    assert repr(result) == "<All keys matched successfully>"
+    assert b.first.weight is weight and E.equal(weight, a.first.weight)
+    state.pop("steps")
+    state["extra"] = E.ones(1)
+    state["first.bias"] = E.ones(9)
+    with pytest.raises(RuntimeError) as caught:
+        b.load_state_dict(state)
+    text = str(caught.value)
+    assert all(part in text for part in ('"steps"', '"extra"', "size mismatch for first.bias"))
+    state.pop("first.bias")
+    result = b.load_state_dict(state, strict=False)
+    assert sorted(result.missing_keys) == ["first.bias", "steps"] and result.unexpected_keys == [
+        "extra"
+    ]
+
+
+def test_load_with_assign():
+    a = nn.Linear(2, 2)
+    new = E.ones(2, 2)
+    a.load_state_dict({"weight": new, "bias": E.zeros(2)}, assign=True)
+    assert a.weight.data_ptr() == new.data_ptr() and isinstance(a.weight, nn.Parameter)
+
+
+def test_modes_and_conversion():
+    net = Net()
+    assert net.training and net.eval() is net and not net.rest[1].training
+    p = net.first.weight
+    net.double()
+    assert net.first.weight is p and p.dtype == E.float64 and net.steps.dtype == E.float64
+    net.to(E.float32)
+    assert p.dtype == E.float32
+    with pytest.raises(TypeError):
+        net.to(E.int64)
+    net.requires_grad_(False)
+    assert not any(q.requires_grad for q in net.parameters())
+    seen = []
+    net.apply(lambda m: seen.append(type(m).__name__))
+    assert seen[-1] == "Net" and len(seen) == 5
+
+
+def test_hooks():
+    m = nn.Linear(2, 2)
+    log = []
+    h1 = m.register_forward_pre_hook(lambda mod, args: log.append("pre") or (args[0] * 0,))
+    h2 = m.register_forward_hook(lambda mod, args, out: log.append("post") or out + 1)
+    y = m(E.ones(2))
+    assert log == ["pre", "post"] and E.allclose(y, m.bias + 1)
+    h1.remove()
+    h2.remove()
+    assert E.allclose(m(E.zeros(2)), m.bias)
+    m.register_forward_hook(lambda mod, args, kwargs, out: log.append(kwargs), with_kwargs=True)
+    m(input=E.ones(2))
+    assert list(log[-1]) == ["input"]
+
+
+def test_full_backward_hook():
+    m = nn.Linear(2, 2, bias=False)
+    seen = []
+    m.register_full_backward_hook(lambda mod, gi, go: seen.append((gi[0].tolist(), go[0].tolist())))
+    x = E.ones(2, requires_grad=True)
+    m(x).sum().backward()
+    assert seen[0][1] == [1, 1]
+    assert seen[0][0] == pytest.approx(m.weight.sum(0).tolist())
+
+
+def test_containers():
+    seq = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1))
+    assert len(seq) == 3 and isinstance(seq[1], nn.ReLU) and len(seq[:2]) == 2
+    seq.append(nn.Tanh())
+    seq.insert(0, nn.Identity())
+    del seq[1]
+    assert [type(m).__name__ for m in seq] == ["Identity", "ReLU", "Linear", "Tanh"]
+    assert [n for n, _ in seq.named_children()] == ["0", "1", "2", "3"]
+    ml = nn.ModuleList([nn.Linear(1, 1)])
+    ml.extend([nn.ReLU()])
+    assert len(ml) == 2 and len(list(ml.parameters())) == 2
+    md = nn.ModuleDict({"a": nn.Linear(1, 1)})
+    md["b"] = nn.ReLU()
+    assert "a" in md and list(md) == ["a", "b"]
+    pl = nn.ParameterList([E.ones(1)])
+    assert isinstance(pl[0], nn.Parameter)
+
+
+def test_dropout():
+    d = nn.Dropout(0.5)
+    x = E.ones(1000)
+    y = d(x)
+    assert set(y.tolist()) == {0.0, 2.0} and 300 < (y == 0).sum().item() < 700
+    d.eval()
+    assert d(x) is x
+    with pytest.raises(ValueError):
+        nn.Dropout(1.5)
+
+
+def test_cross_entropy_with_probabilities():
+    x = E.randn(3, 4, requires_grad=True)
+    target = E.tensor([1, 0, 3])
+    hot = nn.functional.one_hot(target, 4).float()
+    a = nn.CrossEntropyLoss()(x, target)
+    b = nn.CrossEntropyLoss()(x, hot)
+    assert a.item() == pytest.approx(b.item(), rel=1e-6)
+
+
+def test_modules_are_freed():
+    m = Net()
+    ref = weakref.ref(m)
+    m(E.ones(1, 3)).sum().backward()
+    del m
+    gc.collect()
+    assert ref() is None
+
+
+def reference_step(p, g, s, group):
+    """Adam by the paper, in Python floats."""
+    b1, b2 = group["betas"]
+    s["t"] = s.get("t", 0) + 1
+    s["m"] = b1 * s.get("m", 0.0) + (1 - b1) * g
+    s["v"] = b2 * s.get("v", 0.0) + (1 - b2) * g * g
+    m, v = s["m"] / (1 - b1 ** s["t"]), s["v"] / (1 - b2 ** s["t"])
+    return p - group["lr"] * m / (math.sqrt(v) + group["eps"])
+
+
+def test_adam_follows_the_paper():
+    p = E.tensor([1.5], dtype=E.float64, requires_grad=True)
+    opt = optim.Adam([p], lr=0.1)
+    value, state = 1.5, {}
+    for _ in range(10):
+        opt.zero_grad()
+        (p**4).sum().backward()
+        opt.step()
+        value = reference_step(value, 4 * value**3, state, opt.param_groups[0])
+        assert p.item() == pytest.approx(value, rel=1e-12)
+
+
+def test_sgd_options():
+    def run(**options):
+        p = E.tensor([1.0], dtype=E.float64, requires_grad=True)
+        opt = optim.SGD([p], lr=0.1, **options)
+        for _ in range(3):
+            opt.zero_grad()
+            (p * p).sum().backward()
+            opt.step()
+        return p.item()
+
+    def expected(momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, maximize=False):
+        p, v = 1.0, None
+        for _ in range(3):
+            g = (-2 if maximize else 2) * p + weight_decay * p
+            if momentum:
+                v = g if v is None else momentum * v + (1 - dampening) * g
+                g = g + momentum * v if nesterov else v
+            p -= 0.1 * g
+        return p
+
+    for options in (
+        {},
+        {"momentum": 0.9},
+        {"momentum": 0.9, "nesterov": True},
+        {"momentum": 0.9, "dampening": 0.5},
+        {"weight_decay": 0.1},
+        {"maximize": True},
+        {"momentum": 0.9, "weight_decay": 0.1, "maximize": True},
+    ):
+        assert run(**options) == pytest.approx(expected(**options), rel=1e-12), options
+
+
+def test_amsgrad_and_adamw_train():
+    for kind in (optim.AdamW, lambda p, lr: optim.Adam(p, lr=lr, amsgrad=True)):
+        p = E.tensor([3.0], requires_grad=True)
+        opt = kind([p], lr=0.1)
+        for _ in range(200):
+            opt.zero_grad()
+            (p * p).sum().backward()
+            opt.step()
+        assert abs(p.item()) < 0.05
+
+
+def test_groups_and_state():
+    a, b = E.ones(1, requires_grad=True), E.ones(1, requires_grad=True)
+    opt = optim.SGD([{"params": [a], "lr": 1.0}, {"params": b}], lr=0.1, momentum=0.5)
+    assert [g["lr"] for g in opt.param_groups] == [1.0, 0.1]
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        opt.add_param_group({"params": a})
+    (a + b).sum().backward()
+    opt.step()
+    saved = copy.deepcopy(opt.state_dict())
+    assert saved["param_groups"][1]["params"] == [1] and set(saved["state"]) == {0, 1}
+    other = optim.SGD([{"params": [a]}, {"params": b}], lr=9.0, momentum=0.5)
+    other.load_state_dict(saved)
+    assert other.param_groups[0]["lr"] == 1.0
+    assert other.state[a]["momentum_buffer"].tolist() == opt.state[a]["momentum_buffer"].tolist()
+    with pytest.raises(ValueError):
+        optim.SGD([a], lr=0.1).load_state_dict(saved)
+
+
+def test_closure_and_hooks():
+    p = E.ones(1, requires_grad=True)
+    opt = optim.SGD([p], lr=0.5)
+    log = []
+    opt.register_step_pre_hook(lambda o, a, k: log.append("pre"))
+    opt.register_step_post_hook(lambda o, a, k: log.append("post"))
+
+    def closure():
+        opt.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    assert opt.step(closure).item() == 1.0 and p.item() == 0.0 and log == ["pre", "post"]
