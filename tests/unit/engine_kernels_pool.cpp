@@ -163,3 +163,22 @@ TEST_CASE("an ISA that isn't there is an error", "[dispatch]") {
   }
   CHECK(treadle::config_string().find("isa=" + std::string(treadle::current_isa())) == 0);
 }
+
+// Hidden: tests/unit/CMakeLists.txt runs it once for each ISA, and with a wrong name, in a process
+// of its own, because the choice is made once.
+TEST_CASE("TREADLE_FORCE_ISA is obeyed or refused", "[.forced]") {
+  const char* forced = std::getenv("TREADLE_FORCE_ISA");
+  REQUIRE(forced != nullptr);
+  bool usable = false;
+  for (const treadle::IsaInfo& isa : treadle::compiled_isas()) {
+    usable = usable || (isa.name == forced && isa.usable);
+  }
+  if (usable) {
+    CHECK(treadle::current_isa() == forced);
+    CHECK(treadle::table().unary[0][static_cast<int>(treadle::DType::float32)] ==
+          treadle::table_of(forced).unary[0][static_cast<int>(treadle::DType::float32)]);
+  } else {
+    CHECK_THROWS_WITH(treadle::table(), Catch::Contains("TREADLE_FORCE_ISA asks for the ISA '" +
+                                                        std::string(forced) + "'"));
+  }
+}
