@@ -19,6 +19,44 @@ TREADLE_HD V sigmoid(V x) {
   const V e = exp(-abs(x));
   return select(x < V(0), e, V(1)) / (V(1) + e);
 }
+// sin, cos and tan are exact to their bounds below 2^52. An op over them says `periodic = true`;
+// its kernels then bring larger arguments near 0 by this function first, one by one.
+inline constexpr double kPeriodicLimit = 0x1p52;
+
+// x modulo 2 pi, in [-pi, pi] with an error of 2^-53, for 2^52 <= |x| < inf (Payne and Hanek,
+// SIGNUM Newsletter 18, 1983): of m * 2^e / (2 pi) only the bits of 1/(2 pi) from e on matter,
+// those before give whole turns. NaN and infinities give NaN.
+TREADLE_HD double wrap_turns(double x) {
+  // 1/(2 pi), 1280 bits after the point
+  constexpr uint64_t bits_of[] = {
+      0x28be60db9391054au, 0x7f09d5f47d4d3770u, 0x36d8a5664f10e410u, 0x7f9458eaf7aef158u,
+      0x6dc91b8e909374b8u, 0x01924bba82746487u, 0x3f877ac72c4a69cfu, 0xba208d7d4baed121u,
+      0x3a671c09ad17df90u, 0x4e64758e60d4ce7du, 0x272117e2ef7e4a0eu, 0xc7fe25fff7816603u,
+      0xfbcbc462d6829b47u, 0xdb4d9fb3c9f2c26du, 0xd3d18fd9a797fa8bu, 0x5d49eeb1faf97c5eu,
+      0xcf41ce7de294a4bau, 0x9afed7ec47e35742u, 0x1580cc11bf1edaeau, 0xfc33ef0826bd0d87u};
+  const double a = abs(x);
+  if (!(a < kInf)) return kNaN;
+  const uint64_t m = (bits(a) & 0x000fffffffffffffu) | 0x0010000000000000u;
+  const int e = static_cast<int>(bits(a) >> 52) - 1075;  // a = m 2^e, e >= 0
+  const int word = e / 64, shift = e % 64;
+  uint64_t w[3];
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t next = shift == 0 ? 0 : bits_of[word + i + 1] >> (64 - shift);
+    w[i] = bits_of[word + i] << shift | next;
+  }
+  __extension__ typedef unsigned __int128 Wide;
+  const Wide low = static_cast<Wide>(m) * w[2];
+  const Wide mid = static_cast<Wide>(m) * w[1] + static_cast<uint64_t>(low >> 64);
+  const uint64_t high = m * w[0] + static_cast<uint64_t>(mid >> 64);
+  // The fraction of a turn, from -1/2 to 1/2.
+  const double turn = static_cast<double>(static_cast<int64_t>(high)) * 0x1p-64 +
+                      static_cast<double>(static_cast<uint64_t>(mid)) * 0x1p-128;
+  return copysign(1.0, x) * (turn * 6.283185307179586);
+}
+TREADLE_HD float wrap_turns(float x) {
+  return static_cast<float>(wrap_turns(static_cast<double>(x)));
+}
+
 // Integer powers by squaring; a negative exponent gives 0, except for bases 1 and -1 (as PyTorch).
 TREADLE_HD int64_t pow(int64_t x, int64_t y) {
   const int64_t unit = x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0;

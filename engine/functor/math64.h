@@ -117,7 +117,8 @@ TREADLE_HD double log_times(double x, double hi, double lo) {
 
 // x = n pi/2 + r + rl, |r| <= pi/4, n integer. The two halves of n have 26 bits each and so have
 // the first three parts of pi/2: their products are exact, and every difference down to the third
-// part is too. Good for |x| < 2^52; sin and cos of larger ones: see trig_huge.
+// part is too. Good for |x| < 2^52; for
+// larger ones see wrap_turns in math.h.
 struct Trig {
   double n, r, rl;
 };

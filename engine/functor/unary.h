@@ -277,6 +277,7 @@ struct Sin {
                              1,
                              1,
                              kFloat};
+  static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
     return sin(x);
@@ -295,6 +296,7 @@ struct Cos {
                              1,
                              1,
                              kFloat};
+  static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
     return cos(x);
@@ -313,6 +315,7 @@ struct Tan {
                              1,
                              2,
                              kFloat};
+  static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
     return tan(x);

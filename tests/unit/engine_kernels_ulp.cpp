@@ -183,6 +183,35 @@ TEMPLATE_TEST_CASE("map ops give IEEE's results at special values", "[kernels][u
   }
 }
 
+TEMPLATE_TEST_CASE("sin, cos and tan take arguments of any size", "[kernels][ulp]", float, double) {
+  using V = TestType;
+  std::vector<V> x;
+  Xorshift random;
+  const double top = std::log2(static_cast<double>(std::numeric_limits<V>::max())) - 1;
+  for (int i = 0; i < 500; ++i) {
+    const double v = std::exp2(40 + (top - 40) * random.uniform());
+    x.push_back(static_cast<V>(i % 2 ? v : -v));
+  }
+  x.push_back(std::numeric_limits<V>::max());
+  for (const auto& [isa, table] : tables()) {
+    const auto check = [&, t = table, name_isa = isa](int id, L (*reference)(L)) {
+      std::vector<V> y = x;  // in place
+      REQUIRE(call(t->unary[id][row<V>()], static_cast<std::int64_t>(x.size()), y.data(),
+                   y.data()) == 0);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const L want = reference(x[i]);
+        INFO(name_isa << " op " << id << " at " << x[i] << ": " << y[i] << ", expected " << want);
+        // Absolute error of the reduced argument: 2^-53 (2^-24 for float), tan steepens it.
+        const L bound = std::numeric_limits<V>::epsilon() * 4 * (1 + want * want);
+        CHECK(std::fabs(y[i] - want) <= bound);
+      }
+    };
+    check(functor::IndexOf<functor::Sin, functor::Unary>::value, [](L v) { return std::sin(v); });
+    check(functor::IndexOf<functor::Cos, functor::Unary>::value, [](L v) { return std::cos(v); });
+    check(functor::IndexOf<functor::Tan, functor::Unary>::value, [](L v) { return std::tan(v); });
+  }
+}
+
 TEMPLATE_TEST_CASE("pow, atan2 and the divisions agree with long double", "[kernels][ulp]", float,
                    double) {
   using V = TestType;

@@ -66,6 +66,12 @@ struct Types {};
 using AllTypes = Types<bool, uint8_t, int64_t, float, double>;
 using FloatTypes = Types<float, double>;
 
+// Ops over sin, cos and tan (functor/math.h, kPeriodicLimit).
+template <class Op>
+constexpr bool is_periodic = requires {
+  requires Op::periodic;
+};
+
 // An op's loop over n dense elements: each operand's elements follow each other. Returns Status
 // bits.
 using Loop = uint32_t (*)(char* out, const char* const* in, int64_t n, const Params& params);

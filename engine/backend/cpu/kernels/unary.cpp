@@ -2,6 +2,7 @@
 #include "engine/functor/unary.h"
 
 #include "engine/backend/cpu/kernels/drive.h"
+#include "engine/functor/math.h"
 
 TREADLE_KERNELS_BEGIN
 
@@ -10,6 +11,17 @@ uint32_t map(char* out, const char* const* in, int64_t n, const Params& params) 
   const Params p = params;
   auto* o = reinterpret_cast<typename Stored<Out>::type*>(out);
   const auto* a = reinterpret_cast<const typename Stored<V>::type*>(in[0]);
+  if constexpr (is_periodic<Op>) {
+    bool large = false;
+    for (int64_t i = 0; i < n; ++i) large |= functor::abs(a[i]) >= V(functor::kPeriodicLimit);
+    if (large) {
+      for (int64_t i = 0; i < n; ++i) {
+        const bool wrap = functor::abs(a[i]) >= V(functor::kPeriodicLimit);
+        o[i] = functor::eval<Op>(p, wrap ? functor::wrap_turns(a[i]) : a[i]);
+      }
+      return kernel::kOk;
+    }
+  }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     o[i] = Stored<Out>::store(functor::eval<Op>(p, Stored<V>::load(a[i])));

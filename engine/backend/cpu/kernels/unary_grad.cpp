@@ -1,5 +1,6 @@
 // Fused gradients folded from functor::Unary: g * f'(x), read from what the op saves.
 #include "engine/backend/cpu/kernels/drive.h"
+#include "engine/functor/math.h"
 #include "engine/functor/unary.h"
 
 TREADLE_KERNELS_BEGIN
@@ -16,6 +17,17 @@ uint32_t map_grad(char* out, const char* const* in, int64_t n, const Params& par
   const V* g = reinterpret_cast<const V*>(in[0]);
   const V* x = reinterpret_cast<const V*>(in[1]);
   const V* y = reinterpret_cast<const V*>(in[2]);
+  if constexpr (is_periodic<Op> && reads_x<Op>) {
+    bool large = false;
+    for (int64_t i = 0; i < n; ++i) large |= functor::abs(x[i]) >= V(functor::kPeriodicLimit);
+    if (large) {
+      for (int64_t i = 0; i < n; ++i) {
+        const bool wrap = functor::abs(x[i]) >= V(functor::kPeriodicLimit);
+        o[i] = functor::derive<Op>(p, g[i], wrap ? functor::wrap_turns(x[i]) : x[i], V(0));
+      }
+      return kernel::kOk;
+    }
+  }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     o[i] = functor::derive<Op>(p, g[i], reads_x<Op> ? x[i] : V(0), reads_y<Op> ? y[i] : V(0));
