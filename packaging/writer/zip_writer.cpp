@@ -126,7 +126,7 @@ void ZipWriter::write_to(const fs::path& temp, const fs::path& path) const {
     }
   }
   if (zip_close(archive.get()) != 0) fail_archive(archive.get(), path);
-  archive.release();  // zip_close freed it
+  static_cast<void>(archive.release());  // zip_close freed it
 }
 
 // The sizes and CRCs that libzip saw must be those that RECORD was made from.
