@@ -45,7 +45,8 @@ WheelName parse_wheel_filename(std::string_view path) {
   const auto slash = path.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
   const auto fail = [&](const std::string& message) {
-    throw Error(ErrorKind::input, std::string(file), message, kForm);
+    throw Error(ErrorKind::input, file.empty() ? "wheel file name" : std::string(file), message,
+                kForm);
   };
   if (!file.ends_with(".whl")) fail("the file name doesn't end in .whl");
   const std::vector<std::string> parts = split(file.substr(0, file.size() - 4), '-');

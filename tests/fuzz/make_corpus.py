@@ -43,6 +43,7 @@ def main() -> None:
     write("json", "deep", b"[" * 70)
     write("metadata", "metadata", METADATA.encode() + b"License: a\n  b\n\nbody\n")
     write("metadata", "record", b'a.py,sha256=abc,12\n"b,""c""",,\n')
+    write("metadata", "empty", b"")  # an error must still say where
     write("metadata", "name", b"a_b-1.0+cpu-2x-cp310.cp311-abi3-manylinux_2_17_x86_64.any.whl")
     with tempfile.TemporaryDirectory() as folder:
         wheel = make_wheel(pathlib.Path(folder), {EXTENSION: elf, "zeros": bytes(4096)})

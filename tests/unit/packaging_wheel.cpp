@@ -24,6 +24,7 @@ TEST_CASE("wheel file names") {
   const auto message = [](const char* file) {
     return error_of([&] { parse_wheel_filename(file); }).message();
   };
+  REQUIRE(error_of([] { parse_wheel_filename(""); }).where() == "wheel file name");
   REQUIRE(message("a.zip") == "the file name doesn't end in .whl");
   REQUIRE(message("a-1-any.whl").find("3 parts between dashes") != std::string::npos);
   REQUIRE(message("a-x.y-py3-none-any.whl") == "\"x.y\" is no PEP 440 version");
