@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 
+#include "matrix/base/error.h"
 #include "matrix/base/json_reader.h"
 #include "matrix/base/text.h"
 #include "probe/collect.h"
@@ -284,6 +285,11 @@ void collect_cpu(Collect& c) {
   HostCpu& out = c.facts.cpu;
   const Json answer = c.source.ask("cpu");
   if (!answer.is_null()) c.cpu = cpu::decode(cpu_from_json(answer, c.where + ": cpu"));
+  if (c.cpu.arch != cpu::Arch::other && c.cpu.arch != arch_of(out.machine)) {
+    throw Error(ErrorKind::input, c.where + ": cpu",
+                "CPU words of another architecture than the machine's, " + out.machine,
+                "cpu.json and machine.json must come from one machine (docs/probe.md)");
+  }
 
   const Cores cores = parse_cpuinfo(c.source.file("/proc/cpuinfo").value_or(""));
   const bool arm = out.machine == "aarch64" || out.machine == "armv7l";

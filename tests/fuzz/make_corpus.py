@@ -22,7 +22,34 @@ def write(target: str, name: str, data: bytes) -> None:
     (folder / name).write_bytes(data)
 
 
+# Recorded machines: the first byte chooses what is hostile, in the order of kHostile in fuzz_host.cpp.
+HOST_SEEDS = (
+    ("cpu", 0, "vm-avx512-masked/felloe-host/cpu.json"),
+    ("cpu-arm", 0, "graviton3/felloe-host/cpu.json"),
+    ("python", 4, None),
+    ("nvml", 5, "h100-mig/felloe-host/nvml.json"),
+    ("libcuda", 6, "wsl2/felloe-host/libcuda.json"),
+    ("libcuda_devices", 7, "jetson-orin/felloe-host/libcuda_devices.json"),
+    ("machine", 8, "rpi4/felloe-host/machine.json"),
+    ("cpuinfo", 9, "big-little/proc/cpuinfo"),
+    ("cache", 10, "debian12-epyc-vm/etc/ld.so.cache"),
+    ("driver", 11, "docker-no-gpu/proc/driver/nvidia/version"),
+    ("tegra", 12, "jetson-orin/etc/nv_tegra_release"),
+)
+PYTHON_ANSWER = (
+    b'{"implementation":"cpython","version":"3.12.1","abi":"cp312","free_threaded":false}'
+)
+
+
+def write_host_seeds() -> None:
+    for name, choice, path in HOST_SEEDS:
+        data = (HERE.parent / "hosts" / path).read_bytes() if path else PYTHON_ANSWER
+        write("host", name, bytes([choice]) + data)
+    write("host", "visible", bytes([16]) + b"1,GPU-0,7")
+
+
 def main() -> None:
+    write_host_seeds()
     elf = make_elf(soname="x.so", runpath="$ORIGIN")
     write("elf", "good", elf)
     write("elf", "aarch64", make_elf(machine=183))

@@ -162,6 +162,14 @@ TEST_CASE("no machine at all is an error that says what to do") {
   CHECK_THROWS_AS(probe_host({.root = temp.path()}), Error);
 }
 
+TEST_CASE("a recording of two architectures is refused") {
+  const TempDir temp;
+  const fs::path answers = temp.path() / "felloe-host";
+  write_file(answers / "machine.json", read_file(kHosts / "wsl2/felloe-host/machine.json"));
+  write_file(answers / "cpu.json", read_file(kHosts / "graviton3/felloe-host/cpu.json"));
+  CHECK_THROWS_WITH(probe_host({.root = temp.path()}), Catch::Contains("another architecture"));
+}
+
 TEST_CASE("the tree of a system that isn't running is read without running it") {
   const TempDir temp;
   const fs::path root = temp.path();
