@@ -96,7 +96,9 @@ void pip_install(const PythonEnv& env, const std::vector<std::string>& requireme
   throw Error(
       ErrorKind::child, "pip",
       fmt::format("cannot install {}: {}\n{}", join(requirements, " "), result.describe(), tail),
-      "the whole output is in the step's log");
+      text.find("(from versions: none)") != std::string::npos
+          ? "is the name right, and does the package index answer here?"
+          : "the whole output is in the step's log");
 }
 
 std::optional<std::pair<int, int>> parse_abi(const std::string& abi) {

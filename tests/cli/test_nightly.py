@@ -232,7 +232,7 @@ def test_no_network(felloe, tmp_path):
     )
     refused = "http://127.0.0.1:9"  # discard: nothing listens
     env = {k: refused for k in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
-    env |= {"PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1", "PIP_FIND_LINKS": ""}
+    env |= {"PIP_RETRIES": "1", "PIP_NO_CACHE_DIR": "1", "PIP_FIND_LINKS": ""}
     run = ("build", "--project", project, "--json")
     error = felloe(*run, code=4, env=env, timeout=120).error()
     assert error["message"].startswith("no network: pip can't reach the package index")
