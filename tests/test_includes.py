@@ -111,7 +111,7 @@ def test_no_library_ends_the_process():
     "what, pattern",
     [
         # Each pattern is put together so that this file doesn't match itself.
-        ("a path of one machine", r"(?<![\w.])/(?:home|Users|root)/" + r"(?!\.\.\.)[\w.-]+"),
+        ("a path of one machine", r"(?<![\w.])/(?:home|Users|root)/" + r"(?!\.\.\.|user/)[\w.-]+"),
         ("a registry's host", r"(?:files\.pythonhosted|pypi|npmjs|crates)" + r"\.(?:org|io)\b"),
         ("a package mirror's host", r"\bdeb\.debian" + r"\.org\b"),
     ],

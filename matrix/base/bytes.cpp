@@ -24,8 +24,9 @@ void Bytes::fail(std::uint64_t offset, const std::string& message, const std::st
 }
 
 void Bytes::fail_bounds(std::uint64_t offset, std::uint64_t count) const {
-  fail(offset, fmt::format("needs {} bytes here, but only {} are left", count,
-                           offset <= data_.size() ? data_.size() - offset : 0),
+  fail(offset,
+       fmt::format("needs {} bytes here, but only {} are left", count,
+                   offset <= data_.size() ? data_.size() - offset : 0),
        "the file is truncated or an offset in it is wrong");
 }
 

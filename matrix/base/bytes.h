@@ -13,7 +13,8 @@ namespace felloe {
 class Bytes {
  public:
   Bytes() = default;
-  // `name` is what errors call these bytes (a path, or `wheel!member`). The view doesn't own `data`.
+  // `name` is what errors call these bytes (a path, or `wheel!member`). The view doesn't own
+  // `data`.
   Bytes(std::span<const std::uint8_t> data, std::string name, std::uint64_t base = 0)
       : data_(data), name_(std::move(name)), base_(base) {}
   Bytes(std::string_view data, std::string name)

@@ -4,11 +4,16 @@ namespace felloe {
 
 const char* error_kind_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::usage: return "usage";
-    case ErrorKind::input: return "input";
-    case ErrorKind::environment: return "environment";
-    case ErrorKind::child: return "child";
-    case ErrorKind::internal: return "internal";
+    case ErrorKind::usage:
+      return "usage";
+    case ErrorKind::input:
+      return "input";
+    case ErrorKind::environment:
+      return "environment";
+    case ErrorKind::child:
+      return "child";
+    case ErrorKind::internal:
+      return "internal";
   }
   return "internal";
 }

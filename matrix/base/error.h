@@ -25,7 +25,10 @@ const char* error_kind_name(ErrorKind kind);
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string where, const std::string& message, std::string hint = {})
-      : std::runtime_error(message), kind_(kind), where_(std::move(where)), hint_(std::move(hint)) {}
+      : std::runtime_error(message),
+        kind_(kind),
+        where_(std::move(where)),
+        hint_(std::move(hint)) {}
 
   ErrorKind kind() const { return kind_; }
   const std::string& where() const { return where_; }

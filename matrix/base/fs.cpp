@@ -21,23 +21,31 @@ namespace {
 
 const char* hint_for(int error) {
   switch (error) {
-    case ENOENT: return "check the path";
+    case ENOENT:
+      return "check the path";
     case EACCES:
-    case EPERM: return "check the permissions of the file and its folder";
-    case EROFS: return "the file system is read-only: choose another place";
+    case EPERM:
+      return "check the permissions of the file and its folder";
+    case EROFS:
+      return "the file system is read-only: choose another place";
     case ENOSPC:
-    case EDQUOT: return "the disk is full: free some space or choose another place";
-    case EISDIR: return "this is a folder; a file was expected";
-    case ENOTDIR: return "a part of the path is a file, not a folder";
+    case EDQUOT:
+      return "the disk is full: free some space or choose another place";
+    case EISDIR:
+      return "this is a folder; a file was expected";
+    case ENOTDIR:
+      return "a part of the path is a file, not a folder";
     case EMFILE:
-    case ENFILE: return "too many open files: raise `ulimit -n`";
-    default: return "";
+    case ENFILE:
+      return "too many open files: raise `ulimit -n`";
+    default:
+      return "";
   }
 }
 
 [[noreturn]] void fail_read(const fs::path& path, int error) {
-  throw Error(ErrorKind::input, path.string(),
-              fmt::format("cannot read: {}", std::strerror(error)), hint_for(error));
+  throw Error(ErrorKind::input, path.string(), fmt::format("cannot read: {}", std::strerror(error)),
+              hint_for(error));
 }
 
 class Fd {

@@ -1,5 +1,6 @@
-// JSON in and out. Objects keep their keys sorted (nlohmann's default map), so output is the same on
-// every run; input is bounded in size and depth, because some of it comes out of untrusted wheels.
+// JSON in and out. Objects keep their keys sorted (nlohmann's default map), so output is the same
+// on every run; input is bounded in size and depth, because some of it comes out of untrusted
+// wheels.
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,8 +14,8 @@ using Json = nlohmann::json;
 inline constexpr std::size_t kMaxJsonBytes = 64u << 20;
 inline constexpr int kMaxJsonDepth = 64;
 
-// Parses `text`; `where` names it in errors. // and /* */ comments are allowed (felloe.json has them).
-// Throws Error{input} with line and column on malformed, too large or too deep input.
+// Parses `text`; `where` names it in errors. // and /* */ comments are allowed (felloe.json has
+// them). Throws Error{input} with line and column on malformed, too large or too deep input.
 Json parse_json(std::string_view text, const std::string& where);
 
 // Reads and parses one file.

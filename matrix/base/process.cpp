@@ -95,7 +95,8 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
   }
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
-    const std::filesystem::path candidate = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    const std::filesystem::path candidate =
+        std::filesystem::path(folder.empty() ? "." : folder) / name;
     std::error_code ec;
     if (::access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate, ec)) {
       return candidate;
@@ -147,7 +148,8 @@ ProcessResult run_process(const Command& command) {
   std::size_t sent = 0;
   if (command.input.empty()) in.close_write();
   // A child that stops reading must not kill us.
-  struct sigaction ignore {}, before {};
+  struct sigaction ignore {
+  }, before{};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &before);
   const auto drain = [&](int& fd, std::string& into) {
@@ -176,7 +178,8 @@ ProcessResult run_process(const Command& command) {
       }
       wait_ms = static_cast<int>(std::min<long long>(left.count(), 60'000));
     }
-    std::array<pollfd, 3> polls{{{out.fd[0], POLLIN, 0}, {err.fd[0], POLLIN, 0}, {in.fd[1], POLLOUT, 0}}};
+    std::array<pollfd, 3> polls{
+        {{out.fd[0], POLLIN, 0}, {err.fd[0], POLLIN, 0}, {in.fd[1], POLLOUT, 0}}};
     if (::poll(polls.data(), polls.size(), wait_ms) < 0 && errno != EINTR) break;
     if (polls[0].revents != 0) drain(out.fd[0], result.out);
     if (polls[1].revents != 0) drain(err.fd[0], result.err);
@@ -199,8 +202,7 @@ ProcessResult run_process(const Command& command) {
   }
   if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
@@ -212,7 +214,8 @@ ProcessResult run_checked(const Command& command, const std::string& hint) {
   }
   if (!result.ok()) {
     const std::string& text = result.err.empty() ? result.out : result.err;
-    std::string message = fmt::format("`{}` failed: {}", shell_quote(command.argv), result.describe());
+    std::string message =
+        fmt::format("`{}` failed: {}", shell_quote(command.argv), result.describe());
     const std::string tail = last_lines(text, 12);
     if (!tail.empty()) message += "\n" + tail;
     throw Error(ErrorKind::child, command.argv.at(0), message, hint);
@@ -224,8 +227,11 @@ std::string shell_quote(const std::vector<std::string>& argv) {
   std::string out;
   for (const std::string& arg : argv) {
     if (!out.empty()) out += ' ';
-    const bool plain = !arg.empty() && arg.find_first_not_of(
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == std::string::npos;
+    const bool plain =
+        !arg.empty() &&
+        arg.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") ==
+            std::string::npos;
     if (plain) {
       out += arg;
       continue;

@@ -1,5 +1,5 @@
-// Child processes: an argument vector (never a shell), an explicit environment, a time limit, and the
-// output either captured or appended to a log file.
+// Child processes: an argument vector (never a shell), an explicit environment, a time limit, and
+// the output either captured or appended to a log file.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -11,24 +11,24 @@
 namespace felloe {
 
 struct Command {
-  std::vector<std::string> argv;              // argv[0] is looked up on PATH
-  std::filesystem::path cwd;                  // empty: ours
-  std::map<std::string, std::string> set_env; // added to our environment
-  std::vector<std::string> unset_env;         // removed; a trailing '*' is a prefix match
-  bool clear_env = false;                     // start from an empty environment instead
-  std::string input;                          // standard input
-  std::filesystem::path log;                  // not empty: output is appended there as well
-  std::chrono::milliseconds timeout{0};       // 0: none. On expiry the process group is killed
-  std::size_t max_output = 16u << 20;         // captured bytes per stream; the rest is dropped
+  std::vector<std::string> argv;               // argv[0] is looked up on PATH
+  std::filesystem::path cwd;                   // empty: ours
+  std::map<std::string, std::string> set_env;  // added to our environment
+  std::vector<std::string> unset_env;          // removed; a trailing '*' is a prefix match
+  bool clear_env = false;                      // start from an empty environment instead
+  std::string input;                           // standard input
+  std::filesystem::path log;                   // not empty: output is appended there as well
+  std::chrono::milliseconds timeout{0};        // 0: none. On expiry the process group is killed
+  std::size_t max_output = 16u << 20;          // captured bytes per stream; the rest is dropped
 };
 
 struct ProcessResult {
-  int code = -1;            // exit code; -1 if a signal ended it
-  int signal = 0;           // the signal, 0 if it exited
+  int code = -1;   // exit code; -1 if a signal ended it
+  int signal = 0;  // the signal, 0 if it exited
   bool timed_out = false;
-  bool started = true;      // false: argv[0] was not found or not executable
-  std::string out;          // standard output
-  std::string err;          // standard error
+  bool started = true;  // false: argv[0] was not found or not executable
+  std::string out;      // standard output
+  std::string err;      // standard error
   double seconds = 0;
   bool ok() const { return started && code == 0; }
   std::string describe() const;  // "exit code 3", "killed by signal 4 (SIGILL)", "not found", ...

@@ -55,7 +55,8 @@ std::string last_lines(std::string_view text, std::size_t count) {
   return join(lines, "\n");
 }
 
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
   std::size_t best_distance = word.size() / 2 + 1;  // further away is no misspelling
   for (const std::string& candidate : candidates) {

@@ -18,7 +18,8 @@ std::string last_lines(std::string_view text, std::size_t count);
 
 // The candidate with the smallest edit distance (Levenshtein), if it is close enough to be what was
 // meant: for "did you mean `audit`?".
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
 // Compares dotted numbers as numbers: "2.9" < "2.17" == "2.17.0". Returns <0, 0 or >0. Parts that
 // aren't numbers compare as 0.

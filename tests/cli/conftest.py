@@ -84,6 +84,7 @@ def pip_python(tmp_path_factory) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def schema():
     """`schema("host", obj)` checks obj against docs/schema/host.schema.json."""
+
     def check(name: str, value: dict) -> None:
         text = (ROOT / f"docs/schema/{name}.schema.json").read_text()
         jsonschema.Draft202012Validator(json.loads(text)).validate(value)

@@ -1,6 +1,7 @@
 """Our platform tag against `auditwheel show`, on real wheels from the package index.
 
-Needs the network: run with FELLOE_NETWORK_TESTS=1. Wheels are kept in FELLOE_WHEEL_CACHE if it is set.
+Needs the network: run with FELLOE_NETWORK_TESTS=1. Wheels are kept in FELLOE_WHEEL_CACHE if it is
+set.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def test_init_needs_a_cmake_project_with_a_usable_name(felloe, tmp_path):
 
 
 def test_the_schema_and_the_reader_know_the_same_keys(felloe, schema, project):
-    """Every key of the schema is accepted, and the reader's list of top-level keys is the schema's."""
+    """Every key of the schema is accepted, and the reader's top-level keys are the schema's."""
     path = project / "felloe.json"
     value = json.loads(path.read_text()) | {"nothing-like-it": 1}
     path.write_text(json.dumps(value))

@@ -92,7 +92,8 @@ index = st.one_of(
 def test_indexing_reads_and_writes_like_numpy(key):
     if sum(k is Ellipsis for k in key) > 1:
         return
-    # With lists or bools beside them NumPy counts ints among the index arrays; PyTorch selects first.
+    # With lists or bools beside them NumPy counts ints among the index arrays; PyTorch selects
+    # first.
     if any(isinstance(k, (list, bool)) for k in key) and any(type(k) is int for k in key):
         return
     a = np.arange(27).reshape(3, 3, 3)

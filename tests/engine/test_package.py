@@ -1,4 +1,4 @@
-"""The install component that wheels are packed from: the package, whole, relocatable, and nothing else."""
+"""The install component that wheels are packed from: the package, whole, relocatable, no more."""
 
 import os
 import pathlib
@@ -44,7 +44,9 @@ def test_contents(tree):
     assert {f"treadle/{p.relative_to(source)}" for p in source.rglob("*.py")} <= files
     binaries = sorted(f for f in files if ".so" in f)
     engine = [f for f in binaries if re.fullmatch(r"treadle/libtreadle\.so\.\d+", f)]
-    modules = [f for f in binaries if re.fullmatch(r"treadle/_C\.(abi3|cpython-3\d+-[\w-]+)\.so", f)]
+    modules = [
+        f for f in binaries if re.fullmatch(r"treadle/_C\.(abi3|cpython-3\d+-[\w-]+)\.so", f)
+    ]
     assert len(engine) == 1 and modules
     assert set(binaries) - {*engine, *modules} <= {"treadle/.libs/libscipy_openblas.so"}
     assert not [p for p in tree.rglob("*") if p.is_symlink()], "wheels hold no links"

@@ -1,9 +1,12 @@
 """Checks the ISA fence on compiled objects (see docs/architecture.md, "ISA fence").
 
-For each treadle_kernels_<isa> object: every symbol it defines lies in treadle::<isa>, it has no static
-initialiser, and it calls nothing outside of its namespace but a few memory functions of libc: no libm.
+For each treadle_kernels_<isa> object: every symbol it defines lies in treadle::<isa>, it has no
+static
+initialiser, and it calls nothing outside of its namespace but a few memory functions of libc: no
+libm.
 Code of wider vectors than the ISA's appears in none, nor in the host code of the CPU backend; the
-kernels named below are vectorised at their ISA's full width. The check itself is checked: a build with
+kernels named below are vectorised at their ISA's full width. The check itself is checked: a build
+with
 a leaked function must be refused.
 """
 

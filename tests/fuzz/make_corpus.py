@@ -13,7 +13,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "cli"))
 
-from wheel_files import EXTENSION, METADATA, make_elf, make_wheel
+from wheel_files import EXTENSION, METADATA, make_elf, make_wheel  # noqa: E402
 
 
 def write(target: str, name: str, data: bytes) -> None:
@@ -22,7 +22,8 @@ def write(target: str, name: str, data: bytes) -> None:
     (folder / name).write_bytes(data)
 
 
-# Recorded machines: the first byte chooses what is hostile, in the order of kHostile in fuzz_host.cpp.
+# Recorded machines: the first byte chooses what is hostile, in the order of kHostile in
+# fuzz_host.cpp.
 HOST_SEEDS = (
     ("cpu", 0, "vm-avx512-masked/felloe-host/cpu.json"),
     ("cpu-arm", 0, "graviton3/felloe-host/cpu.json"),
