@@ -118,7 +118,7 @@ class Verifier {
     }
     html(name, html_page, page);
     for (const std::string& file : list_files(folder)) {
-      if (!known.contains(file)) stray(name + "/" + file);
+      if (!known.contains(file)) stray(fmt::format("{}/{}", name, file));
     }
   }
 
