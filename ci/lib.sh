@@ -22,4 +22,5 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
 # Interpreters which Debian doesn't ship are found here by felloe (X.Y/Python.h).
 export FELLOE_PYTHON_HEADERS="${FELLOE_PYTHON_HEADERS:-$root/build/python-headers}"
+# shellcheck disable=SC2034 # used by the scripts that source this
 jobs=$(nproc)
