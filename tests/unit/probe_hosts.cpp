@@ -146,8 +146,8 @@ TEST_CASE("the facts that odd machines are kept for") {
     CHECK(facts.python->front().version == "3.11.2");
     CHECK(degraded(facts, "/usr/local/bin/python3.12: does not run: exit code 127"));
     CHECK(degraded(facts, "/usr/local/bin/python3.13: did not answer"));
-    CHECK(degraded(facts, "/home/user/bin/python3: the link leads nowhere"));
-    CHECK(degraded(facts, "/home/user/bin/python3.9: no interpreter"));
+    CHECK(degraded(facts, "/bin/python3: the link leads nowhere"));
+    CHECK(degraded(facts, "/bin/python3.9: no interpreter"));
     CHECK_FALSE(degraded(facts, "shims"));
   }
 }
