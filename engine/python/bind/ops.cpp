@@ -202,7 +202,7 @@ PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_
   });
 }
 
-constexpr std::size_t kMostCallables = 2048;
+constexpr std::size_t kMostCallables = 1024;
 
 template <std::size_t I>
 PyObject* trampoline(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
