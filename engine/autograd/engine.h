@@ -7,7 +7,8 @@
 
 #include "engine/autograd/node.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 struct BackwardOptions {
   std::optional<bool> retain_graph;  // default: as create_graph
@@ -28,3 +29,4 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
                          const BackwardOptions& options = {}, bool allow_unused = false);
 
 }  // namespace treadle
+#pragma GCC visibility pop

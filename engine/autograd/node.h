@@ -13,7 +13,8 @@
 
 #include "engine/core/tensor.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 class Node;
 
@@ -212,3 +213,4 @@ void record(const char* name, const Tensor& result, std::initializer_list<const 
 }
 
 }  // namespace treadle
+#pragma GCC visibility pop

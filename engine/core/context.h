@@ -1,9 +1,9 @@
 // What the calling thread is doing: grad mode, inference mode. A plain thread-local struct; the
 // guards below restore it.
 #pragma once
-#include "engine/core/export.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 struct Context {
   bool grad_enabled = true;
@@ -44,3 +44,4 @@ class InferenceMode {
 };
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -8,9 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/core/export.h"
-
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 class Dims {
  public:
@@ -78,3 +77,4 @@ Dims contiguous_strides(const Dims& shape);
 std::int64_t wrap_dim(std::int64_t dim, std::int64_t rank);
 
 }  // namespace treadle
+#pragma GCC visibility pop

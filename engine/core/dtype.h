@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "engine/backend/kernel.h"
-#include "engine/core/export.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 class Tensor;
 
@@ -60,3 +60,4 @@ class Promotion {
 DType result_type(const Tensor& a, const Tensor& b);
 
 }  // namespace treadle
+#pragma GCC visibility pop

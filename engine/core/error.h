@@ -5,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/core/export.h"
-
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 enum class ErrorKind { runtime, value, type, index, not_implemented, memory };
 
@@ -27,3 +26,4 @@ class __attribute__((visibility("default"))) Error : public std::exception {
 [[noreturn]] void fail(ErrorKind kind, std::string message);  // one throw site keeps callers small
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -3,9 +3,8 @@
 #pragma once
 #include <cstddef>
 
-#include "engine/core/export.h"
-
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 inline constexpr std::size_t kAlignment = 64;
 
@@ -20,3 +19,4 @@ struct Pooled {
 };
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "engine/backend/cpu/random.h"
-#include "engine/core/export.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 class Generator {
  public:
@@ -36,3 +36,4 @@ class Generator {
 Generator& default_generator();
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -7,9 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine/core/export.h"
-
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 // Set once by the Python module; never called while no object has a PyObject. They take the GIL.
 struct PyHooks {
@@ -90,3 +89,4 @@ class Ref {
 };
 
 }  // namespace treadle
+#pragma GCC visibility pop

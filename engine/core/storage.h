@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/core/export.h"
 #include "engine/core/pool.h"
 #include "engine/core/ref.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 struct Device {
   enum class Kind : std::uint8_t { cpu, cuda, meta } kind = Kind::cpu;
@@ -48,3 +48,4 @@ class Storage final : public RefCounted, public Pooled {
 };
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -10,12 +10,12 @@
 #include "engine/core/dims.h"
 #include "engine/core/dtype.h"
 #include "engine/core/error.h"
-#include "engine/core/export.h"
 #include "engine/core/pool.h"
 #include "engine/core/ref.h"
 #include "engine/core/storage.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 struct GradMeta;  // autograd/node.h: requires_grad, grad, the edge that made it, hooks
 
@@ -91,3 +91,4 @@ class Tensor {
 };
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 #include "engine/core/tensor.h"
 #include "engine/ops/schema.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 class Node;
 
@@ -185,3 +186,4 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
                      double label_smoothing = 0);
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -12,7 +12,8 @@
 
 #include "engine/core/tensor.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 // A number as Python gave it: its kind takes part in promotion.
 struct Scalar {
@@ -75,3 +76,4 @@ struct Schema {
 Schema parse_schema(std::string_view text);
 
 }  // namespace treadle
+#pragma GCC visibility pop

@@ -11,7 +11,8 @@
 
 #include "engine/ops/schema.h"
 
-namespace TREADLE_API treadle {
+#pragma GCC visibility push(default)
+namespace treadle {
 
 enum Variant : unsigned {
   kFunction = 1,    // torch.name(...)
@@ -52,3 +53,4 @@ void invoke_inplace(const OpDef& op, std::span<Value> args);
 void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs);
 
 }  // namespace treadle
+#pragma GCC visibility pop
