@@ -10,8 +10,7 @@
 namespace treadle {
 
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
-  if (tensors.empty())
-    fail(ErrorKind::runtime, "torch.cat(): expected a non-empty list of Tensors");
+  if (tensors.empty()) fail(ErrorKind::value, "torch.cat(): expected a non-empty list of Tensors");
   // PyTorch's old rule: an empty vector joins with anything.
   std::vector<Tensor> parts;
   Promotion promotion;

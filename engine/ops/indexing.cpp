@@ -176,7 +176,8 @@ void run(kernel::IndexFn fn, const Plan& plan, const Tensor& data, const Tensor&
   const std::int64_t outer = inner == 0 ? 0 : rest / inner;
   for (std::int64_t o = 0; o < std::max<std::int64_t>(outer, 1); ++o) {
     std::int64_t at = o, offset = 0;
-    for (std::int64_t d = n - inner_dims - 1; d >= 0; --d) {
+    // Nothing to walk if a dimension is empty: the one call checks the indices.
+    for (std::int64_t d = n - inner_dims - 1; d >= 0 && rest > 0; --d) {
       offset += at % plan.rest[d] * strides[d];
       at /= plan.rest[d];
     }

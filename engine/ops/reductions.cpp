@@ -28,7 +28,7 @@ Tensor in_dtype(const Tensor& self, std::optional<DType> dtype) {
 
 void check_floating(const Tensor& t, const char* op) {
   if (!is_floating(t.dtype())) {
-    fail(ErrorKind::runtime,
+    fail(ErrorKind::not_implemented,
          std::string(op) +
              "(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: " +

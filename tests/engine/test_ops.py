@@ -111,6 +111,17 @@ def test_indexing_reads_and_writes_like_numpy(key):
     assert t.tolist() == a.tolist()
 
 
+def test_indexing_beside_empty_dimensions():
+    # Died of a division by zero.
+    for shape in ((3, 0, 2), (3, 2, 0), (3, 0, 0)):
+        t = E.zeros(shape)
+        assert t[[0, 1]].shape == (2, *shape[1:])
+        assert t[:, :, []].shape == (*shape[:2], 0)
+        t[[0, 1]] = 5
+        with pytest.raises(IndexError):
+            t[[0, 9]]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.data())
 def test_matmul(m, k, n, data):
