@@ -169,7 +169,7 @@ void run(kernel::IndexFn fn, const Plan& plan, const Tensor& data, const Tensor&
   std::int64_t inner_stride = n > 0 ? strides[n - 1] : item;
   while (inner_dims < n && strides[n - 1 - inner_dims] == inner_stride * inner)
     inner *= plan.rest[n - 1 - inner_dims++];
-  args.inner = inner;
+  args.inner = rest == 0 ? 0 : inner;
   args.data_inner = inner_stride;
   args.values_inner = item;
   args.values_stride = rest * item;
