@@ -49,7 +49,7 @@ std::string make_record(const ZipWriter& zip, const std::string& record_path) {
 PackageResult package_tree(const PackageRequest& request) {
   const Version version = checked_version(request);
   const std::string stem = wheel_name(request.name) + "-" + version.text();
-  const Tree tree = read_tree(request.tree, stem + ".data");
+  const InstallTree tree = read_tree(request.tree, stem + ".data");
   const DistInfo info = make_dist_info(request, version);
   const WheelTags tags =
       compute_tags(tree, {request.python_tag, request.abi_tag, request.platform_tag});

@@ -23,7 +23,7 @@ struct Code {
   std::vector<PythonModule> python;
 };
 
-Code read_code(const Tree& tree) {
+Code read_code(const InstallTree& tree) {
   Code code;
   for (const TreeFile& file : tree.files) {
     if (file.kind != TreeFile::Kind::elf) continue;
@@ -81,7 +81,7 @@ std::string checked(const std::string& written, const char* option) {
   return join(parts, ".");
 }
 
-void refuse_foreign_code(const Tree& tree, const WantedTags& wanted) {
+void refuse_foreign_code(const InstallTree& tree, const WantedTags& wanted) {
   if (wanted.python && wanted.abi && wanted.platform) return;
   for (const TreeFile& file : tree.files) {
     if (file.kind != TreeFile::Kind::foreign_code) continue;
@@ -104,7 +104,7 @@ std::vector<std::string> WheelTags::triples() const {
   return out;
 }
 
-WheelTags compute_tags(const Tree& tree, const WantedTags& wanted) {
+WheelTags compute_tags(const InstallTree& tree, const WantedTags& wanted) {
   refuse_foreign_code(tree, wanted);
   const Code code = read_code(tree);
   WheelTags out;

@@ -25,6 +25,6 @@ struct WantedTags {
 
 // Throws Error{input} if the code contradicts itself (two machines, no common Python) or can't be
 // judged (PE, Mach-O, static archives) and Error{usage} if a wanted tag is no tag.
-WheelTags compute_tags(const Tree& tree, const WantedTags& wanted);
+WheelTags compute_tags(const InstallTree& tree, const WantedTags& wanted);
 
 }  // namespace felloe

@@ -148,14 +148,14 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-Tree read_tree(const fs::path& root, const std::string& data_folder) {
+InstallTree read_tree(const fs::path& root, const std::string& data_folder) {
   std::error_code ec;
   const fs::path canonical_root = fs::canonical(root, ec);
   if (ec || !fs::is_directory(canonical_root)) {
     refuse(root, "not a folder; the install tree was expected here",
            "run `cmake --install BUILD --prefix TREE` first, or check the path");
   }
-  Tree tree;
+  InstallTree tree;
   for (const std::string& path : list_files(root)) {
     const fs::path file = root / path;
     check_name(path, file);
@@ -179,7 +179,7 @@ Tree read_tree(const fs::path& root, const std::string& data_folder) {
   return tree;
 }
 
-void refuse_case_collisions(const Tree& tree, const fs::path& root) {
+void refuse_case_collisions(const InstallTree& tree, const fs::path& root) {
   std::map<std::string, std::string> seen;
   for (const TreeFile& file : tree.files) {
     const auto [it, fresh] = seen.emplace(to_lower(file.path), file.path);

@@ -18,17 +18,17 @@ struct TreeFile {
   } kind = Kind::plain;
 };
 
-struct Tree {
+struct InstallTree {
   std::vector<TreeFile> files;        // sorted by path
   std::vector<std::string> left_out;  // bytecode: it holds time stamps and belongs to one machine
 };
 
 // `data_folder` is "NAME-VERSION.data". Throws Error{input} naming the file.
-Tree read_tree(const std::filesystem::path& root, const std::string& data_folder);
+InstallTree read_tree(const std::filesystem::path& root, const std::string& data_folder);
 
 // Two names that are one file on macOS and Windows: refused for wheels that go there. Throws
 // Error{input} naming both.
-void refuse_case_collisions(const Tree& tree, const std::filesystem::path& root);
+void refuse_case_collisions(const InstallTree& tree, const std::filesystem::path& root);
 
 // Whether `text` is well-formed UTF-8 (RFC 3629).
 bool is_utf8(std::string_view text);

@@ -103,7 +103,7 @@ TEST_CASE("UTF-8 is what RFC 3629 allows") {
 TEST_CASE("a tree without code is for everybody, and compressed tags are expanded") {
   const TempDir dir;
   write_file(dir.path() / "p/__init__.py", "");
-  const Tree tree = read_tree(dir.path(), "p-1.data");
+  const InstallTree tree = read_tree(dir.path(), "p-1.data");
   CHECK(compute_tags(tree, {}).text() == "py3-none-any");
   CHECK(compute_tags(tree, {}).pure());
   const WheelTags tags = compute_tags(tree, {"cp311.cp310", "abi3", "b.a.b"});
