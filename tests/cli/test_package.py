@@ -385,7 +385,7 @@ def test_links_inside_the_tree_become_files(felloe, tree):
         ("license_expression", "Apache-2.0 OR", "not an SPDX expression"),
         ("license_files", ["COPYING*"], "no file matches `COPYING*`"),
         ("license_files", ["../LICENSE"], "may not leave the project"),
-        ("requires_python", "3.10", "not a set of versions"),
+        ("requires_python", "3.10", "not a version specifier"),
         ("requires_dist", ["a b c"], "not a set of versions"),
         ("requires_dist", ["!"], "not a requirement"),
         ("summary", "two\nLicense: lines", "expected one line"),
