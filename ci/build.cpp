@@ -19,9 +19,10 @@ std::string define(const std::string& name, const std::string& value) {
 std::vector<std::string> configure_arguments(const BuildRequest& request,
                                              const ReadyToolchain& tools, const fs::path& source,
                                              const fs::path& build) {
-  // No absolute path in what is compiled: the same bytes in every clone.
+  // No absolute path in what is compiled: the same bytes in every clone. CMake puts flags into the
+  // compiler's command line as they are, so a folder with a space in its name needs quotes.
   const auto map = [](const fs::path& from, const char* to) {
-    return "-ffile-prefix-map=" + from.string() + "=" + to;
+    return shell_quote({"-ffile-prefix-map=" + from.string() + "=" + to});
   };
   const std::vector<std::string> maps{map(request.project.root, "."), map(request.work, "./work")};
   const auto flags = [&](std::vector<std::string> own) {
