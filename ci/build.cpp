@@ -27,7 +27,8 @@ std::vector<std::string> configure_arguments(const BuildRequest& request,
   const std::vector<std::string> maps{map(request.project.root, "."), map(request.work, "./work")};
   const auto flags = [&](std::vector<std::string> own) {
     own.insert(own.end(), maps.begin(), maps.end());
-    return join(own, " ");
+    // CMake takes quotes off a -D value that begins and ends with one; the blank keeps ours.
+    return " " + join(own, " ");
   };
   std::vector<std::string> abis;
   for (const BuildAbi& abi : request.abis) {
