@@ -240,10 +240,13 @@ TEMPLATE_TEST_CASE("gemm agrees with the plain triple loop for any strides", "[k
         }
       }
       const std::vector<V> start = c;
+      std::vector<V> alone;
       for (const int threads : {1, 2}) {
         const Threads scope(threads);
         std::copy(start.begin(), start.end(), c.begin());
         treadle::gemm(dtype_of<V>(), g);
+        if (alone.empty()) alone = c;
+        CHECK(same(alone, c));  // any number of threads: the same bits
         double worst = 0;
         for (std::size_t i = 0; i < c.size(); ++i) {
           worst =
