@@ -19,6 +19,7 @@ set(treadle_sources
   ops/gather.cpp
   ops/indexing.cpp
   ops/map.cpp
+  ops/map_node.cpp
   ops/matmul.cpp
   ops/nn.cpp
   ops/out.cpp

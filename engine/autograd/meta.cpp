@@ -16,9 +16,9 @@ GradMeta& grad_meta(const Tensor& t) {
   return *impl.grad_meta;
 }
 
-bool Tensor::requires_grad() const {
-  const GradMeta* m = impl_->grad_meta;
-  return m && (m->requires_grad || m->grad_fn || (m->view && m->view->base.requires_grad()));
+bool Tensor::grad_meta_requires_grad() const {
+  const GradMeta& m = *impl_->grad_meta;
+  return m.requires_grad || m.grad_fn || (m.view && m.view->base.requires_grad());
 }
 
 bool Tensor::is_leaf() const { return !grad_fn(*this); }
@@ -72,24 +72,33 @@ void Tensor::set_grad(const Tensor& grad) const {
   std::swap(m.slot ? m.slot->grad : m.grad, old);
 }
 
+namespace {
+
+void renew_history(const Tensor& t, GradMeta& m) {
+  if (!m.view || m.view->version == t.version() || !m.view->base.requires_grad()) return;
+  // The base was written through this or another view: the view's history is now that of a window
+  // into the new base.
+  const Tensor base = m.view->base;
+  m.grad_fn = as_strided_node(base, t);
+  m.output_nr = 0;
+  m.view->version = t.version();
+}
+
+}  // namespace
+
 Ref<Node> grad_fn(const Tensor& t) {
   GradMeta* m = t.impl()->grad_meta;
   if (!m) return nullptr;
-  if (m->view && m->view->base.requires_grad() && m->view->version != t.version()) {
-    // The base was written through this or another view: the view's history is now that of a window
-    // into the new base.
-    const Tensor base = m->view->base;
-    m->grad_fn = as_strided_node(base, t);
-    m->output_nr = 0;
-    m->view->version = t.version();
-  }
+  renew_history(t, *m);
   return m->grad_fn;
 }
 
 Edge gradient_edge(const Tensor& t) {
   if (!t.defined() || !t.impl()->grad_meta) return {};
-  if (const Ref<Node> node = grad_fn(t)) return {node, t.impl()->grad_meta->output_nr, false};
-  if (t.impl()->grad_meta->requires_grad) return {Ref<RefCounted>(t.impl()), 0, true};
+  GradMeta& m = *t.impl()->grad_meta;
+  renew_history(t, m);
+  if (m.grad_fn) return {Ref<RefCounted>(m.grad_fn.get()), m.output_nr, false};
+  if (m.requires_grad) return {Ref<RefCounted>(t.impl()), 0, true};
   return {};
 }
 
@@ -107,17 +116,15 @@ void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr) {
 }
 
 void set_view(const Tensor& view, const Tensor& base, ViewInfo::Creation creation) {
-  if (context().inference || base.impl()->inference) return;
-  auto v = std::make_unique<ViewInfo>();
+  const Context& now = context();
+  if (now.inference || base.impl()->inference) return;
   const GradMeta* b = base.impl()->grad_meta;
-  v->base = b && b->view ? b->view->base : base;
   if (b && b->view && creation == ViewInfo::Creation::normal) creation = b->view->creation;
-  if (!context().grad_enabled && creation == ViewInfo::Creation::normal) {
+  if (!now.grad_enabled && creation == ViewInfo::Creation::normal) {
     creation = ViewInfo::Creation::no_grad;
   }
-  v->creation = creation;
-  v->version = view.version();
-  grad_meta(view).view = std::move(v);
+  grad_meta(view).view.emplace(
+      ViewInfo{b && b->view ? b->view->base : base, view.version(), creation});
 }
 
 void check_inplace(const Tensor& self) {

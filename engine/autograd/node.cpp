@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/core/export.h"
+
 namespace treadle {
 namespace {
 
@@ -17,7 +19,7 @@ constinit std::mutex locks[kLocks];
 struct Deferred {
   std::vector<Ref<RefCounted>> pending;
 };
-thread_local Deferred* deferred = nullptr;
+TREADLE_FAST_TLS constinit thread_local Deferred* deferred = nullptr;
 
 void drop(Ref<RefCounted> target) {
   if (!target || !target->unique()) return;  // not the last reference: plain decrement
@@ -134,8 +136,7 @@ Saved::Saved(const Tensor& input) : tensor_(input) {
 Saved Saved::output(const Tensor& result, std::uint32_t nr) {
   const TensorImpl& r = *result.impl();
   Saved s;
-  s.tensor_ =
-      Tensor(Ref<TensorImpl>(new TensorImpl(r.storage, r.offset, r.shape, r.strides, r.dtype)));
+  s.tensor_ = Tensor(Ref<TensorImpl>::make(r.storage, r.offset, r.shape, r.strides, r.dtype));
   s.version_ = result.version();
   s.nr_ = nr;
   s.output_ = true;
@@ -165,7 +166,7 @@ Tensor Saved::get(Node* owner) const {
   const Tensor data = get_data(owner->name().c_str());
   if (!output_ || !data.defined()) return data;
   const TensorImpl& d = *data.impl();
-  Tensor again(Ref<TensorImpl>(new TensorImpl(d.storage, d.offset, d.shape, d.strides, d.dtype)));
+  Tensor again(Ref<TensorImpl>::make(d.storage, d.offset, d.shape, d.strides, d.dtype));
   set_history(again, Ref<Node>(owner), nr_);
   return again;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,7 +128,7 @@ struct GradMeta : Pooled {
   Ref<Node> grad_fn;
   Tensor grad;
   Ref<GradSlot> slot;  // retain_grad()
-  std::unique_ptr<ViewInfo> view;
+  std::optional<ViewInfo> view;
   std::unique_ptr<std::vector<HookEntry>> hooks;  // leaf: on the arriving gradient
   std::unique_ptr<std::vector<HookEntry>>
       accumulated_hooks;  // leaf: after .grad was written; hook(tensor)
@@ -176,31 +177,37 @@ template <class F>
 class FnNode final : public Node {
  public:
   FnNode(const char* name, std::uint32_t edges, F f)
-      : Node(edges), name_(name), f_(std::make_shared<F>(std::move(f))) {}
+      : Node(edges), name_(name), f_(Ref<Closure>::make(std::move(f))) {}
   std::string name() const override { return name_; }
   Gradients apply(Gradients grads) override {
-    std::shared_ptr<F> f;  // a copy: another thread may release the graph meanwhile
+    Ref<Closure> f;  // a reference: another thread may release the graph meanwhile
     {
       const std::lock_guard lock(lock_of(this));
       f = f_;
     }
     if (!f) released_error();
-    return (*f)(static_cast<Node&>(*this), grads);
+    return f->f(static_cast<Node&>(*this), grads);
   }
   void release() override {
-    std::shared_ptr<F> f;
+    Ref<Closure> f;  // freed after the lock
     const std::lock_guard lock(lock_of(this));
-    f.swap(f_);
+    std::swap(f, f_);
   }
 
  private:
+  struct Closure final : RefCounted, Pooled {
+    explicit Closure(F closure) : f(std::move(closure)) {}
+    F f;
+  };
+
   const char* name_;
-  std::shared_ptr<F> f_;
+  Ref<Closure> f_;
 };
 
 template <class F>
 Ref<Node> make_node(const char* name, std::initializer_list<const Tensor*> inputs, F f) {
-  Ref<Node> node(new FnNode<F>(name, static_cast<std::uint32_t>(inputs.size()), std::move(f)));
+  Ref<Node> node =
+      Ref<FnNode<F>>::make(name, static_cast<std::uint32_t>(inputs.size()), std::move(f));
   std::uint32_t i = 0;
   for (const Tensor* t : inputs) node->edge(i++) = gradient_edge(*t);
   return node;

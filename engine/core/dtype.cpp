@@ -14,24 +14,6 @@
 namespace treadle {
 namespace {
 
-constexpr std::array<DTypeInfo, kernel::kDTypes> kTable = {{
-    {"bool", "Bool", 1, Category::boolean, false},
-    {"uint8", "Byte", 1, Category::integer, false},
-    {"int8", "Char", 1, Category::integer, true},
-    {"int16", "Short", 2, Category::integer, true},
-    {"int32", "Int", 4, Category::integer, true},
-    {"int64", "Long", 8, Category::integer, true},
-    {"uint16", "UInt16", 2, Category::integer, false},
-    {"uint32", "UInt32", 4, Category::integer, false},
-    {"uint64", "UInt64", 8, Category::integer, false},
-    {"float16", "Half", 2, Category::floating, true},
-    {"bfloat16", "BFloat16", 2, Category::floating, true},
-    {"float32", "Float", 4, Category::floating, true},
-    {"float64", "Double", 8, Category::floating, true},
-    {"complex64", "ComplexFloat", 8, Category::complex, true},
-    {"complex128", "ComplexDouble", 16, Category::complex, true},
-}};
-
 constexpr std::array<std::pair<std::string_view, DType>, 10> kAliases = {{
     {"float", DType::float32},
     {"double", DType::float64},
@@ -74,8 +56,6 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
 
 }  // namespace
 
-const DTypeInfo& info(DType dtype) { return kTable[static_cast<std::size_t>(dtype)]; }
-
 std::string repr(DType dtype) {
   const std::lock_guard lock(name_mutex);
   return module_name() + "." + std::string(info(dtype).name);
@@ -88,8 +68,8 @@ void set_module_name(std::string name) {
 
 std::optional<DType> parse_dtype(std::string_view name) {
   if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
-  for (std::size_t i = 0; i < kTable.size(); ++i) {
-    if (kTable[i].name == name) return static_cast<DType>(i);
+  for (std::size_t i = 0; i < kDTypeTable.size(); ++i) {
+    if (kDTypeTable[i].name == name) return static_cast<DType>(i);
   }
   for (const auto& [alias, dtype] : kAliases) {
     if (alias == name) return dtype;

@@ -1,6 +1,7 @@
 // DTypes: names, sizes and PyTorch's promotion rules. To add a dtype: backend/kernel.h, then the
-// table in dtype.cpp.
+// table here.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,24 @@ struct DTypeInfo {
   Category category;
   bool is_signed;
 };
-const DTypeInfo& info(DType dtype);
+inline constexpr std::array<DTypeInfo, kernel::kDTypes> kDTypeTable = {{
+    {"bool", "Bool", 1, Category::boolean, false},
+    {"uint8", "Byte", 1, Category::integer, false},
+    {"int8", "Char", 1, Category::integer, true},
+    {"int16", "Short", 2, Category::integer, true},
+    {"int32", "Int", 4, Category::integer, true},
+    {"int64", "Long", 8, Category::integer, true},
+    {"uint16", "UInt16", 2, Category::integer, false},
+    {"uint32", "UInt32", 4, Category::integer, false},
+    {"uint64", "UInt64", 8, Category::integer, false},
+    {"float16", "Half", 2, Category::floating, true},
+    {"bfloat16", "BFloat16", 2, Category::floating, true},
+    {"float32", "Float", 4, Category::floating, true},
+    {"float64", "Double", 8, Category::floating, true},
+    {"complex64", "ComplexFloat", 8, Category::complex, true},
+    {"complex128", "ComplexDouble", 16, Category::complex, true},
+}};
+inline const DTypeInfo& info(DType dtype) { return kDTypeTable[static_cast<std::size_t>(dtype)]; }
 
 inline std::int64_t item_size(DType dtype) { return info(dtype).size; }
 inline bool is_floating(DType dtype) { return info(dtype).category == Category::floating; }

@@ -224,20 +224,30 @@ void Iter::general(const Tensor& out, std::span<const Tensor* const> inputs) {
 // sweep of dimension 1.
 std::uint32_t Iter::rows(kernel::MapFn fn, const kernel::Param* params, std::int64_t row,
                          std::int64_t row_end, std::int64_t column, std::int64_t column_end) const {
-  kernel::MapArgs args{};
-  if (params) std::copy(params, params + kernel::kMaxParams, args.param);
+  kernel::MapArgs args;
+  clear_inputs(args);
+  if (params) {
+    std::copy(params, params + kernel::kMaxParams, args.param);
+  } else {
+    std::fill(args.param, args.param + kernel::kMaxParams, kernel::Param{});
+  }
   args.size[0] = column_end - column;
   args.out_stride[0] = stride_[0][0];
-  args.out_stride[1] = dims_ > 1 ? stride_[1][0] : 0;
-  for (int k = 1; k < operands_; ++k) {
-    args.in_stride[k - 1][0] = stride_[0][k];
-    args.in_stride[k - 1][1] = dims_ > 1 ? stride_[1][k] : 0;
+  for (int k = 1; k < operands_; ++k) args.in_stride[k - 1][0] = stride_[0][k];
+  if (dims_ == 1) {
+    args.out = data_[0] + column * stride_[0][0];
+    for (int k = 1; k < operands_; ++k) {
+      args.in[k - 1] = data_[k] ? data_[k] + column * stride_[0][k] : nullptr;
+    }
+    return fn(args);
   }
+  args.out_stride[1] = stride_[1][0];
+  for (int k = 1; k < operands_; ++k) args.in_stride[k - 1][1] = stride_[1][k];
   std::uint32_t status = 0;
-  const std::int64_t sweep = dims_ > 1 ? size_[1] : 1;
+  const std::int64_t sweep = size_[1];
   while (row < row_end) {
     std::int64_t index = row;
-    std::int64_t offset[kOperands];
+    std::int64_t offset[kOperands] = {};
     for (int k = 0; k < operands_; ++k) offset[k] = column * stride_[0][k];
     for (int d = 1; d < dims_; ++d) {
       const std::int64_t at = index % size_[d];

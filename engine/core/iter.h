@@ -26,6 +26,18 @@ Tensor allocate_like(const Dims& shape, DType dtype, std::span<const Tensor* con
 void check_internal_overlap(const Tensor& out);
 void check_overlap(const Tensor& out, std::span<const Tensor* const> inputs);
 
+// Arguments of an elementwise kernel that reads nothing yet, for one row. Member by member: the
+// compilers clear a whole struct of this size with `rep stos`, which takes longer than a small
+// kernel. `size[0]`, `out` and `param` are left to the caller.
+inline void clear_inputs(kernel::MapArgs& args) {
+  args.size[1] = 1;
+  args.out_stride[1] = 0;
+  for (int k = 0; k < kernel::kMaxInputs; ++k) {
+    args.in[k] = nullptr;
+    args.in_stride[k][0] = args.in_stride[k][1] = 0;
+  }
+}
+
 class Iter {
  public:
   static constexpr int kOperands = 1 + kernel::kMaxInputs;

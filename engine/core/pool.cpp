@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "engine/core/error.h"
+#include "engine/core/export.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TREADLE_POOL 0
@@ -39,65 +41,71 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-// Trivially destructible, so that blocks freed after the thread's destructors ran still find it.
 struct Cache {
   FreeBlock* head[kClasses];
   int count[kClasses];
-  enum State : unsigned char { fresh, in_use, closed } state;
 };
-constinit thread_local Cache cache{};
+
+// Null until the thread frees its first block, and again after its destructors ran: blocks that
+// are freed later go to the system.
+TREADLE_FAST_TLS constinit thread_local Cache* cache = nullptr;
+TREADLE_FAST_TLS constinit thread_local bool closed = false;
 
 // Gives a finished thread's blocks back.
 struct Drain {
   ~Drain() {
-    cache.state = Cache::closed;
-    for (std::size_t c = 0; c < kClasses; ++c) {
-      while (FreeBlock* block = cache.head[c]) {
-        cache.head[c] = block->next;
-        std::free(block);
-      }
-      cache.count[c] = 0;
+    closed = true;
+    Cache* mine = std::exchange(cache, nullptr);
+    for (FreeBlock* block : mine->head) {
+      while (block) std::free(std::exchange(block, block->next));
     }
+    std::free(mine);
   }
 };
 
 void open_cache() {
+  cache = static_cast<Cache*>(std::calloc(1, sizeof(Cache)));
+  if (!cache) return;
   static thread_local Drain drain;
   (void)drain;
-  cache.state = Cache::in_use;
 }
+
+// What isn't in the cache, or doesn't go there. Apart, so that the usual way saves no registers.
+[[gnu::noinline]] void* allocate_outside(std::size_t bytes) {
+  return system_allocate(bytes > 0 ? bytes : 1);
+}
+[[gnu::noinline]] void free_outside(void* block, std::size_t bytes) noexcept {
+  if (TREADLE_POOL && bytes <= kMaxCached && !cache && !closed) {
+    open_cache();
+    if (cache) return pool_free(block, bytes);
+  }
+  std::free(block);
+}
+
+// Which list a size belongs to; kClasses or more for none. Size 0 wraps around.
+std::size_t class_of(std::size_t bytes) { return (bytes - 1) / kAlignment; }
 
 }  // namespace
 
 void* pool_allocate(std::size_t bytes) {
-  if (bytes == 0) bytes = 1;
-  if (TREADLE_POOL && bytes <= kMaxCached) {
-    const std::size_t c = (bytes - 1) / kAlignment;
-    Cache& mine = cache;
-    if (FreeBlock* block = mine.head[c]) {
-      mine.head[c] = block->next;
-      --mine.count[c];
-      return block;
-    }
-    return system_allocate((c + 1) * kAlignment);
-  }
-  return system_allocate(bytes);
+  const std::size_t c = class_of(bytes);
+  Cache* mine = cache;
+  if (!TREADLE_POOL || c >= kClasses || !mine) return allocate_outside(bytes);
+  FreeBlock* block = mine->head[c];
+  if (!block) return allocate_outside(bytes);
+  mine->head[c] = block->next;
+  --mine->count[c];
+  return block;
 }
 
 void pool_free(void* block, std::size_t bytes) noexcept {
-  if (!block) return;
-  if (bytes == 0) bytes = 1;
-  if (TREADLE_POOL && bytes <= kMaxCached) {
-    const std::size_t c = (bytes - 1) / kAlignment;
-    Cache& mine = cache;
-    if (mine.state == Cache::fresh) open_cache();
-    if (mine.state == Cache::in_use && mine.count[c] < kBlocksPerClass) {
-      mine.head[c] = new (block) FreeBlock{mine.head[c]};
-      ++mine.count[c];
-      return;
-    }
+  const std::size_t c = class_of(bytes);
+  Cache* mine = cache;
+  if (!TREADLE_POOL || c >= kClasses || !mine || !block || mine->count[c] >= kBlocksPerClass) {
+    return free_outside(block, bytes);
   }
-  std::free(block);
+  mine->head[c] = new (block) FreeBlock{mine->head[c]};
+  ++mine->count[c];
 }
 
 }  // namespace treadle

@@ -33,28 +33,42 @@ class RefCounted {
     py_hooks.inc_ref(reinterpret_cast<void*>(s));
   }
   void dec_ref() const noexcept {
-    std::uintptr_t s = state_.load(std::memory_order_relaxed);
+    std::uintptr_t s = state_.load(std::memory_order_acquire);
+    if (s == kOne) {  // the caller's reference is the last: nobody is left to race with
+      delete this;
+      return;
+    }
     while (s & 1) {
       if (state_.compare_exchange_weak(s, s - 2, std::memory_order_acq_rel)) {
-        if (s == 3) delete this;
+        if (s == kOne) delete this;
         return;
       }
     }
     py_hooks.dec_ref(reinterpret_cast<void*>(s));
   }
   // True if the caller's reference is the only one and Python has none.
-  bool unique() const noexcept { return state_.load(std::memory_order_acquire) == 3; }
+  bool unique() const noexcept { return state_.load(std::memory_order_acquire) == kOne; }
   void* py_object() const noexcept {
     const std::uintptr_t s = state_.load(std::memory_order_acquire);
     return s & 1 ? nullptr : reinterpret_cast<void*>(s);
   }
   // Hands the count over: `py_object` gets one reference for each that C++ holds.
   void set_py_object(void* py_object) noexcept;
+  // The same for an object with one reference, the caller's, which becomes the one that
+  // `py_object` was made with.
+  void give_to_py_object(void* py_object) noexcept {
+    state_.store(reinterpret_cast<std::uintptr_t>(py_object), std::memory_order_release);
+  }
 
  protected:
   virtual ~RefCounted() = default;
 
  private:
+  template <class T>
+  friend class Ref;
+  static constexpr std::uintptr_t kOne = 3;
+  void first_ref() noexcept { state_.store(kOne, std::memory_order_relaxed); }
+
   mutable std::atomic<std::uintptr_t> state_{1};  // (count << 1) | 1, or a PyObject*
 };
 
@@ -76,6 +90,14 @@ class Ref {
   }
   ~Ref() {
     if (p_) p_->dec_ref();
+  }
+  // A new object. Cheaper than Ref(new T(...)): nobody else can count yet.
+  template <class... A>
+  static Ref make(A&&... arguments) {
+    Ref made;
+    made.p_ = new T(std::forward<A>(arguments)...);
+    static_cast<RefCounted*>(made.p_)->first_ref();
+    return made;
   }
   T* get() const noexcept { return p_; }
   T* release() noexcept { return std::exchange(p_, nullptr); }  // the caller now owns the reference

@@ -10,7 +10,7 @@ Storage::Storage(std::size_t bytes, Device device)
     : data_(nullptr), bytes_(bytes), device_(device) {
   switch (device.kind) {
     case Device::Kind::cpu:
-      data_ = pool_allocate(bytes);
+      data_ = bytes <= kInline ? inline_ : pool_allocate(bytes);
       break;
     case Device::Kind::meta:
       break;  // shapes without memory
@@ -26,13 +26,12 @@ Storage::Storage(void* data, std::size_t bytes, Device device, Deleter deleter, 
       device_(device),
       deleter_(deleter),
       context_(context),
-      foreign_(true),
       read_only_(read_only) {}
 
 Storage::~Storage() {
-  if (foreign_) {
-    if (deleter_) deleter_(context_);
-  } else {
+  if (deleter_) {
+    deleter_(context_);
+  } else if (data_ != inline_) {
     pool_free(data_, bytes_);
   }
 }

@@ -1,5 +1,6 @@
 // Storage: reference-counted bytes of one device with the version counter that all views share.
 // In-place ops bump it; a saved tensor whose version has moved on makes backward() raise.
+// Up to kInline bytes live inside the object, so that a small tensor needs no block for them.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -20,9 +21,10 @@ struct Device {
 class Storage final : public RefCounted, public Pooled {
  public:
   using Deleter = void (*)(void* context);
-  // Allocates `bytes` (64-byte aligned, uninitialised). Throws Error{memory} naming the size.
+  // Makes `bytes` (64-byte aligned, uninitialised). Throws Error{memory} naming the size.
   Storage(std::size_t bytes, Device device);
-  // Wraps foreign memory (NumPy, DLPack); `deleter(context)` runs when the last view is gone.
+  // Wraps foreign memory (NumPy, DLPack); `deleter(context)`, which must be given, runs when the
+  // last view is gone.
   Storage(void* data, std::size_t bytes, Device device, Deleter deleter, void* context,
           bool read_only = false);
   ~Storage() override;
@@ -35,16 +37,18 @@ class Storage final : public RefCounted, public Pooled {
   void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
 
  private:
+  static constexpr std::size_t kInline = kAlignment;
+
   void* data_;
   std::size_t bytes_;
   Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
-  bool foreign_ = false;
   bool read_only_ = false;
   // Relaxed: a race between an in-place op and a reader of the same tensor is the caller's; the
   // counter itself stays whole.
   std::atomic<std::uint32_t> version_{0};
+  alignas(kAlignment) char inline_[kInline];
 };
 
 }  // namespace treadle

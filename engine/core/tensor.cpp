@@ -14,21 +14,42 @@ TensorImpl::TensorImpl(Ref<Storage> s, std::int64_t o, Dims sh, Dims st, DType d
   inference = context().inference;
 }
 
-Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
+TensorImpl::TensorImpl(Ref<Storage> s, const Dims& sh, DType d)
+    : storage(std::move(s)), shape(sh), strides(contiguous_strides(sh)), dtype(d) {
+  inference = context().inference;
+}
+
+namespace {
+
+[[noreturn]] void no_such_size(const Dims& shape) {
   for (const std::int64_t d : shape) {
     if (d < 0) {
       fail(ErrorKind::runtime, "Trying to create tensor with negative dimension " +
                                    std::to_string(d) + ": " + to_string(shape));
     }
   }
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(product(shape), item_size(dtype), &bytes)) {
-    fail(ErrorKind::memory,
-         "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
+  product(shape);  // throws if even the number of elements overflows
+  fail(ErrorKind::memory,
+       "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
+  std::int64_t bytes = item_size(dtype);
+  bool none = false, bad = false;
+  for (const std::int64_t d : shape) {
+    none |= d == 0;
+    bad |= d < 0;
   }
-  Ref<Storage> storage(new Storage(static_cast<std::size_t>(bytes), device));
-  return Tensor(Ref<TensorImpl>(
-      new TensorImpl(std::move(storage), 0, shape, contiguous_strides(shape), dtype)));
+  if (none) {
+    bytes = 0;
+  } else {
+    for (const std::int64_t d : shape) bad |= __builtin_mul_overflow(bytes, d, &bytes);
+  }
+  if (bad) no_such_size(shape);
+  return Tensor(Ref<TensorImpl>::make(Ref<Storage>::make(static_cast<std::size_t>(bytes), device),
+                                      shape, dtype));
 }
 
 namespace {
@@ -54,29 +75,7 @@ std::int64_t Tensor::size(std::int64_t d) const {
   return shape()[wrap_dim(d, dim())];
 }
 
-std::int64_t Tensor::numel() const {
-  std::int64_t n = 1;
-  for (const std::int64_t d : impl_->shape) n *= d;
-  return n;
-}
-
-bool Tensor::is_contiguous() const {
-  std::int64_t expected = 1;
-  for (std::int64_t i = dim() - 1; i >= 0; --i) {
-    const std::int64_t n = impl_->shape[i];
-    if (n == 0) return true;
-    if (n != 1) {
-      if (impl_->strides[i] != expected) return false;
-      expected *= n;
-    }
-  }
-  return true;
-}
-
-char* Tensor::data() const {
-  char* base = impl_->storage->data();
-  return base ? base + impl_->offset * item_size(impl_->dtype) : nullptr;
-}
+bool Tensor::is_empty() const { return numel() == 0; }
 
 namespace {
 const Tensor& single(const Tensor& t) {

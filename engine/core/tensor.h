@@ -23,6 +23,8 @@ struct GradMeta;  // autograd/node.h: requires_grad, grad, the edge that made it
 class TensorImpl final : public RefCounted, public Pooled {
  public:
   TensorImpl(Ref<Storage> storage, std::int64_t offset, Dims shape, Dims strides, DType dtype);
+  // Contiguous. No size may be negative.
+  TensorImpl(Ref<Storage> storage, const Dims& shape, DType dtype);
   ~TensorImpl() override;
 
   Ref<Storage> storage;
@@ -57,20 +59,38 @@ class Tensor {
   const Dims& shape() const { return impl_->shape; }
   const Dims& strides() const { return impl_->strides; }
   std::int64_t size(std::int64_t dim) const;  // negative counts from the end
-  std::int64_t numel() const;
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (const std::int64_t d : impl_->shape) n *= d;
+    return n;
+  }
   DType dtype() const { return impl_->dtype; }
   Device device() const { return impl_->storage->device(); }
-  bool is_contiguous() const;
+  bool is_contiguous() const {
+    std::int64_t expected = 1;
+    const std::int64_t* sizes = impl_->shape.data();
+    const std::int64_t* steps = impl_->strides.data();
+    for (std::int64_t i = dim() - 1; i >= 0; --i) {
+      if (sizes[i] == 0) return true;
+      if (sizes[i] == 1) continue;
+      if (steps[i] != expected) return is_empty();
+      expected *= sizes[i];
+    }
+    return true;
+  }
   std::uint32_t version() const { return impl_->storage->version(); }
 
   // First byte of element 0. Writing through it doesn't bump the version: call storage->bump().
-  char* data() const;
+  char* data() const {
+    char* base = impl_->storage->data();
+    return base ? base + impl_->offset * item_size(impl_->dtype) : nullptr;
+  }
   template <class T>
   T* data_as() const {
     return reinterpret_cast<T*>(data());
   }
 
-  bool requires_grad() const;
+  bool requires_grad() const { return impl_->grad_meta && grad_meta_requires_grad(); }
   bool is_leaf() const;
   Tensor grad() const;  // undefined if none
   // Throws Error{runtime} for a tensor that isn't a leaf or isn't of floating point.
@@ -87,6 +107,9 @@ class Tensor {
   }  // the same object
 
  private:
+  bool is_empty() const;
+  bool grad_meta_requires_grad() const;
+
   Ref<TensorImpl> impl_;
 };
 

@@ -2,12 +2,14 @@
 #include "engine/ops/map.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
-#include "engine/autograd/node.h"
 #include "engine/backend/cpu/dispatch.h"
+#include "engine/backend/cpu/pool.h"
 #include "engine/core/context.h"
 #include "engine/core/iter.h"
+#include "engine/ops/map_node.h"
 #include "engine/ops/out.h"
 
 namespace treadle {
@@ -17,7 +19,7 @@ using functor::Params;
 using functor::Result;
 using Family = MapOp::Family;
 
-constexpr std::size_t kInputs = 3;
+constexpr std::size_t kInputs = MapNode::kInputs;
 
 std::size_t index_of(DType t) { return static_cast<std::size_t>(t); }
 
@@ -46,54 +48,45 @@ kernel::MapFn forward_kernel(const MapOp& op, DType dtype) {
   return fn;
 }
 
-// Null where only the derivative on Tensors exists.
-kernel::MapFn gradient_kernel(const MapOp& op, std::uint32_t input, DType dtype) {
-  const kernel::Table& t = table();
-  const auto id = static_cast<std::size_t>(op.id);
-  switch (op.family) {
-    case Family::unary:
-      return t.unary_grad[id][index_of(dtype)];
-    case Family::binary:
-      return t.binary_grad[input][id][index_of(dtype)];
-    case Family::ternary:
-      return t.ternary_grad[input][id][index_of(dtype)];
-    case Family::compare:
-      break;
-  }
-  return nullptr;
-}
-
-void check_status(std::uint32_t status) {
-  if (status & kernel::kDivisionByZero) fail(ErrorKind::runtime, "ZeroDivisionError");
-}
-
 struct Types {
   DType compute;
   DType result;
   bool wrapped = false;  // all inputs are Python numbers, so the result stands for one too
 };
 
+// PyTorch's promotion over inputs that differ.
+[[gnu::noinline]] DType promote(Inputs in, bool* wrapped) {
+  *wrapped =
+      std::all_of(in.begin(), in.end(), [](const Tensor* t) { return t->impl()->wrapped_number; });
+  if (*wrapped) {
+    DType dtype = DType::boolean;
+    for (const Tensor* t : in) dtype = promote_types(dtype, t->dtype());
+    return dtype;
+  }
+  Promotion p;
+  for (const Tensor* t : in) p.add(*t);
+  return p.result();
+}
+
+// The dtype of the computation. The usual cases without a look at PyTorch's lattice: tensors of one
+// dtype, and a tensor beside a Python number of no higher category.
+DType common_dtype(Inputs in, bool* wrapped) {
+  const TensorImpl* a = in[0]->impl();
+  if (in.size() == 1 && !a->wrapped_number) return a->dtype;
+  if (in.size() == 2) {
+    const TensorImpl* b = in[1]->impl();
+    if (a->wrapped_number) std::swap(a, b);
+    if (!a->wrapped_number) {
+      const bool lower = info(b->dtype).category <= info(a->dtype).category;
+      if (b->wrapped_number ? lower : a->dtype == b->dtype) return a->dtype;
+    }
+  }
+  return promote(in, wrapped);
+}
+
 Types types_of(const MapOp& op, Inputs in) {
   Types t{};
-  const std::size_t first = op.condition_first ? 1 : 0;
-  const TensorImpl& a = *in[first]->impl();
-  bool alike = true, wrapped = a.wrapped_number;
-  for (std::size_t k = first + 1; k < in.size(); ++k) {
-    alike &= in[k]->dtype() == a.dtype && !in[k]->impl()->wrapped_number;
-    wrapped &= in[k]->impl()->wrapped_number;
-  }
-  if (wrapped) {
-    t.compute = DType::boolean;
-    for (std::size_t k = first; k < in.size(); ++k)
-      t.compute = promote_types(t.compute, in[k]->dtype());
-    t.wrapped = true;
-  } else if (alike && !a.wrapped_number) {
-    t.compute = a.dtype;
-  } else {
-    Promotion p;
-    for (std::size_t k = first; k < in.size(); ++k) p.add(*in[k]);
-    t.compute = p.result();
-  }
+  t.compute = common_dtype(op.condition_first ? in.subspan(1) : in, &t.wrapped);
   if (op.result == Result::floating && is_integral(t.compute)) {
     t.compute = t.wrapped ? DType::float64 : default_dtype();
   }
@@ -122,6 +115,72 @@ Tensor number(const Tensor& t, DType dtype) {
   }
 }
 
+// The common case: each input is in the dtype of the computation and contiguous, and all have one
+// shape or are single numbers. Then there is nothing to cast, to broadcast or to walk: the kernel
+// is called once, over n elements.
+class Dense {
+ public:
+  Dense() { clear_inputs(args_); }
+  // False if the operands aren't like that.
+  bool set(const MapOp& op, Inputs in, DType compute) {
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const TensorImpl& t = *in[k]->impl();
+      const char* data = t.storage->data();
+      if (!data) return false;  // a meta tensor
+      const std::int64_t item = item_size(t.dtype);
+      if (t.dtype != compute && !(k == 0 && op.condition_first)) {
+        if (!t.wrapped_number || (compute != DType::float32 && compute != DType::float64)) {
+          return false;
+        }
+        put_number(k, *in[k], compute);
+        continue;
+      }
+      args_.in[k] = data + t.offset * item;
+      if (t.shape.empty()) continue;
+      if (!shape_) {
+        if (!in[k]->is_contiguous()) return false;
+        shape_ = &t.shape;
+        args_.size[0] = in[k]->numel();
+      } else if (t.shape != *shape_ || !in[k]->is_contiguous()) {
+        return false;
+      }
+      args_.in_stride[k][0] = item;
+    }
+    if (!shape_) {
+      shape_ = &in[0]->shape();
+      args_.size[0] = 1;
+    }
+    return args_.size[0] <= kGrain;
+  }
+  const Dims& shape() const { return *shape_; }
+
+  Tensor run(kernel::MapFn fn, const Params& p, DType result) {
+    Tensor out = Tensor::empty(*shape_, result);
+    if (args_.size[0] == 0) return out;
+    args_.out = out.impl()->storage->data();
+    args_.out_stride[0] = item_size(result);
+    std::copy(std::begin(p.value), std::end(p.value), args_.param);
+    check_map_status(fn(args_));
+    return out;
+  }
+
+ private:
+  void put_number(std::size_t k, const Tensor& t, DType compute) {
+    const double value = t.item();
+    if (compute == DType::float32) {
+      const float narrow = static_cast<float>(value);
+      std::memcpy(number_[k], &narrow, sizeof narrow);
+    } else {
+      std::memcpy(number_[k], &value, sizeof value);
+    }
+    args_.in[k] = number_[k];
+  }
+
+  const Dims* shape_ = nullptr;
+  kernel::MapArgs args_;
+  alignas(double) char number_[kInputs][sizeof(double)];
+};
+
 // Inputs in the dtype of the computation; owns the casts.
 class Cast {
  public:
@@ -141,157 +200,6 @@ class Cast {
   std::array<const Tensor*, kInputs> pointer_{};
 };
 
-std::string node_name(std::string_view op) {
-  std::string name;
-  bool upper = true;
-  for (const char c : op) {
-    if (c == '_') {
-      upper = true;
-      continue;
-    }
-    name += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    upper = false;
-  }
-  return name + "Backward0";
-}
-
-// Which inputs (bit j) and whether the output (bit 3) the derivative for input k reads: it is
-// called once on Tensors for each of them with that one missing, which any use refuses. The tape
-// keeps no more than that, so that writing a tensor whose value no derivative needs stays allowed.
-std::uint32_t reads(const MapOp& op, std::size_t k) {
-  constexpr std::uint32_t kKnown = 1u << 31;
-  const std::uint32_t cached = op.reads_cache->load(std::memory_order_relaxed);
-  if (cached & kKnown) return cached >> (4 * k) & 15;
-  const NoGrad off;
-  const Tensor one = Tensor::empty({}, DType::float64);
-  *one.data_as<double>() = 0.5;
-  const Tensor yes = Tensor::wrapped(true);
-  std::uint32_t all = kKnown;
-  Params p{};
-  for (std::size_t i = 0; i < kInputs; ++i) {
-    if (!op.derive[i]) continue;
-    for (std::uint32_t j = 0; j < 4; ++j) {
-      std::array<Tensor, kInputs> x{op.condition_first ? yes : one, one, one};
-      Tensor y = one;
-      (j < 3 ? x[j] : y) = Tensor();
-      try {
-        op.derive[i](p, one, x, y);
-      } catch (const Error&) {
-        all |= 1u << (4 * i + j);
-      }
-    }
-  }
-  op.reads_cache->store(all, std::memory_order_relaxed);
-  return all >> (4 * k) & 15;
-}
-
-class MapNode final : public Node {
- public:
-  MapNode(const MapOp& op, const Params& p, Inputs in, const Dims& shape, DType result)
-      : Node(static_cast<std::uint32_t>(in.size())), op_(op), params_(p) {
-    for (std::uint32_t k = 0; k < in.size(); ++k) {
-      if (op.derive[k]) edge(k) = gradient_edge(*in[k]);
-      if (needs(k)) read_ |= reads(op, k);
-      if (needs(k) && (in[k]->shape() != shape || in[k]->dtype() != result)) undo_needed_ = true;
-    }
-    if (undo_needed_) {
-      undo_ = std::make_unique<Undo>();
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        undo_->shape[k] = in[k]->shape();
-        undo_->dtype[k] = in[k]->dtype();
-      }
-    }
-  }
-  void save_inputs(Inputs in) {
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      if (read_ >> k & 1) saved_[k] = Saved(*in[k]);
-    }
-  }
-  bool reads_inputs() const { return (read_ & 7) != 0; }
-  bool reads_output() const { return (read_ & 8) != 0; }
-  void save_output(const Tensor& out) { saved_[kInputs] = Saved::output(out); }
-
-  std::string name() const override { return node_name(op_.name()); }
-
-  void release() override {
-    std::array<Saved, kInputs + 1> dropped;  // freed after the lock
-    const std::lock_guard lock(lock_of(this));
-    std::swap(dropped, saved_);
-    released_ = read_ != 0;
-  }
-
-  Gradients apply(Gradients grads) override {
-    Gradients result(edge_count());
-    const Tensor& g = grads[0];
-    if (!g.defined()) return result;
-    std::array<Saved, kInputs + 1> saved;
-    if (read_ != 0) {
-      const std::lock_guard lock(lock_of(this));
-      if (released_) released_error();
-      saved = saved_;
-    }
-    const bool graph = context().grad_enabled;
-    const std::string own = name();
-    std::array<Tensor, kInputs> x;
-    for (std::size_t k = 0; k < edge_count(); ++k) {
-      if (!saved[k].defined()) continue;
-      x[k] = saved[k].get_data(own.c_str());
-      if (x[k].dtype() != g.dtype() && !(k == 0 && op_.condition_first)) {
-        x[k] = graph ? to(x[k], g.dtype()) : cast(x[k], g.dtype());
-      }
-    }
-    Tensor y;
-    if (saved[kInputs].defined()) {
-      y = graph ? saved[kInputs].get(this) : saved[kInputs].get_data(own.c_str());
-    }
-    for (std::uint32_t k = 0; k < edge_count(); ++k) {
-      if (!needs(k)) continue;
-      result[k] = one(k, g, x, y, graph);
-      if (undo_) {
-        result[k] = sum_to(result[k], undo_->shape[k]);
-        if (result[k].dtype() != undo_->dtype[k]) result[k] = to(result[k], undo_->dtype[k]);
-      }
-    }
-    return result;
-  }
-
- private:
-  struct Undo {  // of broadcasting and promotion
-    Dims shape[kInputs];
-    DType dtype[kInputs];
-  };
-
-  Tensor one(std::uint32_t k, const Tensor& g, const std::array<Tensor, kInputs>& x,
-             const Tensor& y, bool graph) const {
-    const kernel::MapFn fn = graph ? nullptr : gradient_kernel(op_, k, g.dtype());
-    if (!fn) return op_.derive[k](params_, g, x, y);
-    std::array<const Tensor*, kernel::kMaxInputs> in{&g};
-    std::size_t n = 1;
-    for (std::uint32_t i = 0; i < edge_count(); ++i)
-      in[n++] = x[i].defined() ? &x[i] : &g;  // never null: a slot that isn't used may be loaded
-    if (op_.family != Family::ternary) in[n++] = y.defined() ? &y : &g;
-    const Tensor out = allocate_like(g.shape(), g.dtype(), Inputs(&in[0], 1));
-    check_status(Iter(out, Inputs(in.data(), n)).map(fn, params_.value));
-    return out;
-  }
-
-  const MapOp& op_;
-  Params params_;
-  std::array<Saved, kInputs + 1> saved_;  // inputs, output
-  std::uint32_t read_ = 0;                // bit k: input k, bit 3: the output
-  bool undo_needed_ = false;
-  bool released_ = false;
-  std::unique_ptr<Undo> undo_;
-};
-
-bool wants_node(const MapOp& op, Inputs in) {
-  if (!context().grad_enabled) return false;
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    if (op.derive[k] && in[k]->requires_grad()) return true;
-  }
-  return false;
-}
-
 void check_defined(const MapOp& op, Inputs in) {
   for (const Tensor* t : in) {
     if (!t->defined())
@@ -308,6 +216,17 @@ const Dims& common_shape(Inputs in, Dims& buffer) {
   return first;
 }
 
+// Apart from map_call, which then needs no room for an Iter.
+[[gnu::noinline]] Tensor call_general(const MapOp& op, Inputs in, const Params& p, Types types,
+                                      kernel::MapFn fn) {
+  Dims buffer;
+  const Dims& shape = common_shape(in, buffer);
+  const Cast cast(op, in, types.compute);
+  Tensor out = allocate_like(shape, types.result, cast.span());
+  check_map_status(Iter(out, cast.span()).map(fn, p.value));
+  return out;
+}
+
 }  // namespace
 
 std::string_view MapOp::name() const {
@@ -319,14 +238,12 @@ Tensor map_call(const MapOp& op, Inputs in, const Params& p) {
   check_defined(op, in);
   const Types types = types_of(op, in);
   const kernel::MapFn fn = forward_kernel(op, types.compute);
-  Dims buffer;
-  const Dims& shape = common_shape(in, buffer);
-  const Cast cast(op, in, types.compute);
-  const Tensor out = allocate_like(shape, types.result, cast.span());
-  check_status(Iter(out, cast.span()).map(fn, p.value));
+  Dense dense;
+  const bool is_dense = dense.set(op, in, types.compute);
+  Tensor out = is_dense ? dense.run(fn, p, types.result) : call_general(op, in, p, types, fn);
   out.impl()->wrapped_number = types.wrapped;
-  if (wants_node(op, in)) {
-    Ref<MapNode> node(new MapNode(op, p, in, shape, types.result));
+  if (MapNode::wanted(op, in)) {
+    Ref<MapNode> node = Ref<MapNode>::make(op, p, in, out.shape(), types.result);
     node->save_inputs(in);
     if (node->reads_output()) node->save_output(out);
     set_history(out, std::move(node));
@@ -353,7 +270,7 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
   check_overlap(self, in);
   const kernel::MapFn fn = forward_kernel(op, types.compute);
   Ref<MapNode> node;
-  if (wants_node(op, in)) {
+  if (MapNode::wanted(op, in)) {
     node = Ref<MapNode>(new MapNode(op, p, in, shape, types.result));
     if (node->reads_inputs()) {
       // The old value is overwritten; a copy of it is what the derivative needs.
@@ -376,10 +293,10 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
   }
   const Cast cast(op, in, types.compute);
   if (types.result == self.dtype()) {
-    check_status(Iter(self, cast.span()).map(fn, p.value));
+    check_map_status(Iter(self, cast.span()).map(fn, p.value));
   } else {
     const Tensor temporary = allocate_like(shape, types.result, cast.span());
-    check_status(Iter(temporary, cast.span()).map(fn, p.value));
+    check_map_status(Iter(temporary, cast.span()).map(fn, p.value));
     cast_into(self, temporary);
   }
   self.impl()->storage->bump();
@@ -400,10 +317,10 @@ void map_out(const MapOp& op, Inputs in, const Params& p, Tensor& out) {
   const Cast cast(op, in, types.compute);
   const kernel::MapFn fn = forward_kernel(op, types.compute);
   if (types.result == out.dtype()) {
-    check_status(Iter(out, cast.span()).map(fn, p.value));
+    check_map_status(Iter(out, cast.span()).map(fn, p.value));
   } else {
     const Tensor temporary = allocate_like(out.shape(), types.result, cast.span());
-    check_status(Iter(temporary, cast.span()).map(fn, p.value));
+    check_map_status(Iter(temporary, cast.span()).map(fn, p.value));
     cast_into(out, temporary);
   }
   out.impl()->storage->bump();

@@ -11,8 +11,8 @@ namespace treadle {
 
 Tensor make_view(const Tensor& self, Dims shape, Dims strides, std::int64_t offset,
                  ViewInfo::Creation creation) {
-  Tensor out(Ref<TensorImpl>(new TensorImpl(self.impl()->storage, offset, std::move(shape),
-                                            std::move(strides), self.dtype())));
+  Tensor out(Ref<TensorImpl>::make(self.impl()->storage, offset, std::move(shape),
+                                   std::move(strides), self.dtype()));
   out.impl()->inference = self.impl()->inference;
   set_view(out, self, creation);
   return out;
@@ -282,7 +282,7 @@ Tensor alias(const Tensor& self) {
 
 Tensor detach(const Tensor& self) {
   const TensorImpl& i = *self.impl();
-  Tensor out(Ref<TensorImpl>(new TensorImpl(i.storage, i.offset, i.shape, i.strides, i.dtype)));
+  Tensor out(Ref<TensorImpl>::make(i.storage, i.offset, i.shape, i.strides, i.dtype));
   out.impl()->inference = i.inference;
   return out;
 }

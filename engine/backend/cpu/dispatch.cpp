@@ -1,6 +1,5 @@
 #include "engine/backend/cpu/dispatch.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 
@@ -95,12 +94,11 @@ const Isa& choose() {
   fail(ErrorKind::runtime, "no kernels for this CPU in this build; built are: " + compiled_names());
 }
 
+// The names and the kernels of the chosen ISA. Never freed: kernels may run until the process ends.
 struct Chosen {
   const Isa* isa;
   kernel::Table table;
 };
-
-// Read on every op: one acquire load. Never freed: kernels may run until the process ends.
 constinit std::atomic<const Chosen*> the_choice{nullptr};
 
 const Chosen& chosen() {
@@ -117,7 +115,13 @@ const Chosen& chosen() {
 
 }  // namespace
 
-const kernel::Table& table() { return chosen().table; }
+constinit std::atomic<const kernel::Table*> chosen_table{nullptr};
+
+const kernel::Table& choose_table() {
+  const kernel::Table& made = chosen().table;
+  chosen_table.store(&made, std::memory_order_release);
+  return made;
+}
 
 std::string_view current_isa() { return chosen().isa->name; }
 

@@ -3,6 +3,7 @@
 // or that the host can't run is an error, never a fallback. To add an ISA: its row in dispatch.cpp
 // and its flags in engine/CMakeLists.txt.
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,14 @@
 
 namespace treadle {
 
-// The kernels of the chosen ISA. Throws Error{value} if TREADLE_FORCE_ISA can't be obeyed.
-const kernel::Table& table();
+// The kernels of the chosen ISA. Throws Error{value} if TREADLE_FORCE_ISA can't be obeyed. Read on
+// every op: one acquire load.
+extern std::atomic<const kernel::Table*> chosen_table;  // null before the first use
+const kernel::Table& choose_table();
+inline const kernel::Table& table() {
+  const kernel::Table* now = chosen_table.load(std::memory_order_acquire);
+  return now ? *now : choose_table();
+}
 
 // "base", "avx2", "avx512", "neon" or "sve": whose kernels table() is. Throws as table() does.
 TREADLE_API std::string_view current_isa();

@@ -47,8 +47,17 @@ struct Types {
   PyTypeObject* node = nullptr;
   PyObject* dtypes[kernel::kDTypes] = {};
   PyObject* module = nullptr;
+  // From the start of a Python object to its Box. The same for all types whose objects hold a
+  // pointer (nanobind puts it behind its header), and found out from the first one, since
+  // nb::inst_ptr is a call through a table.
+  std::ptrdiff_t box_offset = 0;
 };
 extern Types types;
+
+template <class T>
+Box<T>& box_of(PyObject* o) {
+  return *reinterpret_cast<Box<T>*>(reinterpret_cast<char*>(o) + types.box_offset);
+}
 
 // Thrown after a CPython function has failed and set its exception.
 [[noreturn]] void raise_python();
@@ -96,7 +105,7 @@ inline bool is_tensor(PyObject* o) {
   return Py_TYPE(o) == types.tensor || PyType_IsSubtype(Py_TYPE(o), types.tensor);
 }
 // `o` must be a Tensor.
-inline TensorImpl* impl_of(PyObject* o) { return nb::inst_ptr<TensorBox>(nb::handle(o))->object; }
+inline TensorImpl* impl_of(PyObject* o) { return box_of<TensorImpl>(o).object; }
 inline Tensor tensor_of(PyObject* o) { return Tensor(Ref<TensorImpl>(impl_of(o))); }
 // A Tensor over an object that the caller keeps alive, without counting a reference: the count is
 // Python's, and changing it from C++ takes the GIL each time.
@@ -123,17 +132,23 @@ PyObject* wrap(Tensor&& t);  // cheaper for fresh results
 // it).
 PyObject* wrap_as(PyTypeObject* type, const Tensor& t);
 inline bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), types.node); }
-inline Node* node_of(PyObject* o) { return nb::inst_ptr<NodeBox>(nb::handle(o))->object; }
+inline Node* node_of(PyObject* o) { return box_of<Node>(o).object; }
 PyObject* wrap(const Ref<Node>& node);  // new reference; None for null
-// A Python object of `type` that takes over the reference count of `object`, which Python hasn't
-// seen.
+// A new Python object of `type` around `object`, which Python hasn't seen. The caller makes it the
+// object's reference count.
+template <class T>
+PyObject* make_box(PyTypeObject* type, T* object) {
+  nb::object made = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(type)));
+  new (&box_of<T>(made.ptr())) Box<T>(object);
+  nb::inst_mark_ready(made);
+  return made.release().ptr();
+}
+// A Python object that takes over the reference count of `object`, besides the caller's reference.
 template <class T>
 PyObject* hand_over(PyTypeObject* type, T* object) {
-  nb::object made = nb::inst_alloc(nb::handle(reinterpret_cast<PyObject*>(type)));
-  new (nb::inst_ptr<Box<T>>(made)) Box<T>(object);
-  nb::inst_mark_ready(made);
-  object->set_py_object(made.ptr());
-  return made.release().ptr();
+  PyObject* made = make_box(type, object);
+  object->set_py_object(made);
+  return made;
 }
 
 // --- garbage collection: a reference that C++ holds is one of the PyObject, if there is one

@@ -75,10 +75,9 @@ PyObject* wrap(const Tensor& t) {
 }
 
 PyObject* wrap(Tensor&& t) {
-  if (!t.defined() || t.impl()->py_object()) return wrap(static_cast<const Tensor&>(t));
-  PyObject* object = wrap_as(types.tensor, t);
-  t.release();  // what was this handle's reference is one of the object's now
-  Py_DECREF(object);
+  if (!t.defined() || !t.impl()->unique()) return wrap(static_cast<const Tensor&>(t));
+  PyObject* object = make_box(types.tensor, t.impl());
+  t.release()->give_to_py_object(object);
   return object;
 }
 

@@ -305,6 +305,9 @@ void bind_tensor(nb::module_& m) {
                                  "An n-dimensional array of one dtype, with gradients.");
   types.tensor = reinterpret_cast<PyTypeObject*>(c.ptr());
   tensor_dict_offset = dict_offset_of(types.tensor);
+  const nb::object first = nb::inst_alloc(c);  // never marked ready, so nothing is destroyed
+  types.box_offset = reinterpret_cast<char*>(nb::inst_ptr<void>(first)) -
+                     reinterpret_cast<char*>(first.ptr());
 }
 
 }  // namespace treadle::bind

@@ -34,23 +34,13 @@ void copy_row(char* to, int64_t to_stride, const char* from, int64_t from_stride
   }
 }
 
-uint32_t drive(const kernel::MapArgs& a, Loop loop, Shape shape) {
+namespace {
+
+// A rectangle whose rows aren't dense. Apart from drive(), which then needs no room for buffers.
+[[gnu::noinline]] uint32_t drive_pieces(const kernel::MapArgs& a, Loop loop, Shape shape) {
   const Params& params = reinterpret_cast<const Params&>(a.param);
   const int64_t n = a.size[0], rows = a.size[1];
-  if (n <= 0 || rows <= 0) return kernel::kOk;
-  bool dense = a.out_stride[0] == shape.out_size || n == 1;
-  for (int k = 0; k < kernel::kMaxInputs; ++k) {
-    dense &= shape.in_size[k] == 0 || a.in_stride[k][0] == shape.in_size[k] || n == 1;
-  }
   uint32_t status = kernel::kOk;
-  if (dense && (n >= 64 || rows == 1)) {
-    for (int64_t j = 0; j < rows; ++j) {
-      const char* in[kernel::kMaxInputs];
-      for (int k = 0; k < kernel::kMaxInputs; ++k) in[k] = a.in[k] + j * a.in_stride[k][1];
-      status |= loop(a.out + j * a.out_stride[1], in, n, params);
-    }
-    return status;
-  }
   // Pieces of at most kTile elements: part of a row, or several short rows after each other.
   alignas(64) char buffer[kernel::kMaxInputs + 1][kTile * 8];
   const int64_t width = n < kTile ? n : kTile;
@@ -88,6 +78,27 @@ uint32_t drive(const kernel::MapArgs& a, Loop loop, Shape shape) {
                  shape.out_size, w, shape.out_size);
       }
     }
+  }
+  return status;
+}
+
+}  // namespace
+
+uint32_t drive(const kernel::MapArgs& a, Loop loop, Shape shape) {
+  const Params& params = reinterpret_cast<const Params&>(a.param);
+  const int64_t n = a.size[0], rows = a.size[1];
+  if (n <= 0 || rows <= 0) return kernel::kOk;
+  bool dense = a.out_stride[0] == shape.out_size || n == 1;
+  for (int k = 0; k < kernel::kMaxInputs; ++k) {
+    dense &= shape.in_size[k] == 0 || a.in_stride[k][0] == shape.in_size[k] || n == 1;
+  }
+  if (dense && rows == 1) return loop(a.out, a.in, n, params);
+  if (!dense || n < 64) return drive_pieces(a, loop, shape);
+  uint32_t status = kernel::kOk;
+  for (int64_t j = 0; j < rows; ++j) {
+    const char* in[kernel::kMaxInputs];
+    for (int k = 0; k < kernel::kMaxInputs; ++k) in[k] = a.in[k] + j * a.in_stride[k][1];
+    status |= loop(a.out + j * a.out_stride[1], in, n, params);
   }
   return status;
 }
