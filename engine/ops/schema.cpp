@@ -216,4 +216,36 @@ class Parser {
 
 Schema parse_schema(std::string_view text) { return Parser(text).parse(); }
 
+const char* type_text(ArgType type) {
+  switch (type) {
+    case ArgType::tensor:
+      return "Tensor";
+    case ArgType::scalar:
+      return "Number";
+    case ArgType::integer:
+      return "int";
+    case ArgType::floating:
+      return "float";
+    case ArgType::boolean:
+      return "bool";
+    case ArgType::string:
+      return "str";
+    case ArgType::dtype:
+      return "dtype";
+    case ArgType::device:
+      return "device";
+    case ArgType::generator:
+      return "Generator";
+    case ArgType::ints:
+      return "tuple of ints";
+    case ArgType::floats:
+      return "tuple of floats";
+    case ArgType::tensors:
+      return "tuple of Tensors";
+    case ArgType::bools:
+      return "tuple of bools";
+  }
+  return "value";
+}
+
 }  // namespace treadle

@@ -31,6 +31,8 @@ struct Scalar {
   Tensor tensor() const;
 };
 
+// To add one: here, in `kTypes` and `type_text` of schema.cpp, and in the conversions of table.cpp
+// (from a default's text) and python/bind/parse.cpp (from Python).
 enum class ArgType : std::uint8_t {
   tensor,
   scalar,
@@ -64,6 +66,10 @@ struct Arg {
   std::string_view default_text;
   bool mutated = false;  // "Tensor(a!)"
 };
+
+// What a caller is told to pass, in PyTorch's words: "Tensor", "Number", "tuple of ints". In the
+// texts of all errors about arguments and in the signatures that they list.
+const char* type_text(ArgType type);
 
 struct Schema {
   std::string_view name;      // "sum"

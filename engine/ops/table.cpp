@@ -78,38 +78,6 @@ const Table& the_table() {
   return table;
 }
 
-const char* describe(const Arg& arg) {
-  switch (arg.type) {
-    case ArgType::tensor:
-      return "Tensor";
-    case ArgType::scalar:
-      return "Number";
-    case ArgType::integer:
-      return "int";
-    case ArgType::floating:
-      return "float";
-    case ArgType::boolean:
-      return "bool";
-    case ArgType::string:
-      return "str";
-    case ArgType::dtype:
-      return "dtype";
-    case ArgType::device:
-      return "device";
-    case ArgType::generator:
-      return "Generator";
-    case ArgType::ints:
-      return "tuple of ints";
-    case ArgType::floats:
-      return "tuple of floats";
-    case ArgType::tensors:
-      return "tuple of Tensors";
-    case ArgType::bools:
-      return "tuple of bools";
-  }
-  return "value";
-}
-
 bool is_number(const Value& v) {
   return std::holds_alternative<Scalar>(v) || std::holds_alternative<std::int64_t>(v) ||
          std::holds_alternative<double>(v) || std::holds_alternative<bool>(v);
@@ -160,7 +128,7 @@ Value parse_default(const OpDef& op, const Arg& arg) {
   const std::string_view text = arg.default_text;
   const auto bad = [&] {
     fail(ErrorKind::value, "schema `" + std::string(op.schema) + "`: the default of `" +
-                               std::string(arg.name) + "` can't be read as " + describe(arg));
+                               std::string(arg.name) + "` can't be read as " + type_text(arg.type));
   };
   const auto integer = [&](std::string_view s) {
     std::int64_t value = 0;
@@ -220,7 +188,7 @@ std::span<const OpDef> find_op(std::string_view name) {
 Value default_value(const OpDef& op, const Arg& arg) {
   if (!arg.has_default) {
     fail(ErrorKind::type, std::string(schema_of(op).name) + "() missing required argument '" +
-                              std::string(arg.name) + "' (" + describe(arg) + ")");
+                              std::string(arg.name) + "' (" + type_text(arg.type) + ")");
   }
   return parse_default(op, arg);
 }
@@ -235,7 +203,7 @@ void check_args(const OpDef& op, std::span<const Value> args) {
     if (accepts(s.args[i], args[i])) continue;
     fail(ErrorKind::type,
          std::string(s.name) + "(): argument '" + std::string(s.args[i].name) + "' (position " +
-             std::to_string(i + 1) + ") must be " + describe(s.args[i]) +
+             std::to_string(i + 1) + ") must be " + type_text(s.args[i].type) +
              (std::holds_alternative<std::monostate>(args[i]) ? ", not None" : ""));
   }
 }

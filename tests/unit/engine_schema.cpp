@@ -30,6 +30,17 @@ TEST_CASE("a schema is read in all its parts") {
   CHECK(parse_schema("f() -> ()").returns == 0);
 }
 
+TEST_CASE("every argument type has a name of its own for people") {
+  std::set<std::string> seen;
+  for (int i = 0; i <= static_cast<int>(ArgType::bools); ++i) {
+    const std::string text = type_text(static_cast<ArgType>(i));
+    CAPTURE(i, text);
+    CHECK(seen.insert(text).second);
+  }
+  CHECK(std::string(type_text(ArgType::scalar)) == "Number");
+  CHECK(std::string(type_text(ArgType::ints)) == "tuple of ints");
+}
+
 TEST_CASE("a broken schema is refused with the position") {
   for (const char* text :
        {"", "f", "f(", "f(Tensor)", "f(Thing x) -> Tensor", "f(Tensor x) -> ",

@@ -1,5 +1,4 @@
-// See parse.h. To add an argument type: ArgType in ops/schema.h, then `type_text` and `convert`
-// here.
+// See parse.h. To add an argument type: ArgType in ops/schema.h, then `convert` here.
 #include "engine/python/bind/parse.h"
 
 #include <algorithm>
@@ -40,38 +39,6 @@ bool is_int_list(const Arg& arg) { return arg.type == ArgType::ints; }
 
 }  // namespace
 
-const char* type_text(const Arg& arg) {
-  switch (arg.type) {
-    case ArgType::tensor:
-      return "Tensor";
-    case ArgType::scalar:
-      return "Number";
-    case ArgType::integer:
-      return "int";
-    case ArgType::floating:
-      return "float";
-    case ArgType::boolean:
-      return "bool";
-    case ArgType::string:
-      return "str";
-    case ArgType::dtype:
-      return "dtype";
-    case ArgType::device:
-      return "device";
-    case ArgType::generator:
-      return "Generator";
-    case ArgType::ints:
-      return "tuple of ints";
-    case ArgType::floats:
-      return "tuple of floats";
-    case ArgType::tensors:
-      return "tuple of Tensors";
-    case ArgType::bools:
-      return "tuple of bools";
-  }
-  return "object";
-}
-
 Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_of(definition)) {
   bool has_dtype = false, has_device = false;
   for (std::size_t i = 0; i < schema->args.size(); ++i) {
@@ -108,7 +75,7 @@ std::string Signature::text(Form form) const {
       text += "*, ";
       star = true;
     }
-    text += std::string(type_text(arg)) + " " + python_name(i, form);
+    text += std::string(type_text(arg.type)) + " " + python_name(i, form);
     if (arg.has_default) text += " = " + std::string(arg.default_text);
   }
   if (form == Form::function && op->call_out) {
@@ -358,7 +325,7 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
     if (why) {
       *why = op_name(s, form) + ": argument '" + s.python_name(i, form) + "' " +
              (args[i].keyword_only ? "" : "(position " + std::to_string(position) + ") ") +
-             "must be " + type_text(args[i]) + ", not " +
+             "must be " + type_text(args[i].type) + ", not " +
              (given[i] == Py_None ? "NoneType" : type_name(given[i]));
     }
     return false;

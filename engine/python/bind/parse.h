@@ -48,6 +48,5 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
 
 // "(Tensor, float, other=int)", for the error that lists the overloads.
 std::string describe_call(const Call& call);
-const char* type_text(const Arg& arg);
 
 }  // namespace treadle::bind
