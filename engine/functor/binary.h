@@ -97,7 +97,22 @@ struct Div {
 // -- integer divisions. Not differentiable where PyTorch's aren't (a derivative of 0 is a
 // derivative).
 
-struct DivTrunc {
+// What PyTorch refuses for integers when the divisor is 0.
+struct IntegerDivision {
+  template <class V>
+  TREADLE_HD static bool divides_by_zero(V, V b) {
+    return b == V(0);
+  }
+};
+// self - q * other with an integer q.
+struct Modulo : IntegerDivision {
+  template <class V>
+  TREADLE_HD static V da(V g, V, V, V) {
+    return g;
+  }
+};
+
+struct DivTrunc : IntegerDivision, FlatInBoth {
   static constexpr Info info{"_div_trunc(Tensor self, Tensor other) -> Tensor",
                              "self / other rounded towards 0 (div with rounding_mode='trunc').",
                              Result::same,
@@ -107,23 +122,11 @@ struct DivTrunc {
                              0,
                              kReal};
   template <class V>
-  TREADLE_HD static bool divides_by_zero(V, V b) {
-    return b == V(0);
-  }
-  template <class V>
   TREADLE_HD static V f(V a, V b) {
     return div_trunc(a, b);
   }
-  template <class V>
-  TREADLE_HD static V da(V g, V, V, V) {
-    return g * V(0);
-  }
-  template <class V>
-  TREADLE_HD static V db(V g, V, V, V) {
-    return g * V(0);
-  }
 };
-struct FloorDivide {
+struct FloorDivide : IntegerDivision, FlatInBoth {
   static constexpr Info info{"floor_divide(Tensor self, Tensor other) -> Tensor",
                              "Largest integer <= self / other.",
                              Result::same,
@@ -133,23 +136,11 @@ struct FloorDivide {
                              0,
                              kReal};
   template <class V>
-  TREADLE_HD static bool divides_by_zero(V, V b) {
-    return b == V(0);
-  }
-  template <class V>
   TREADLE_HD static V f(V a, V b) {
     return div_floor(a, b);
   }
-  template <class V>
-  TREADLE_HD static V da(V g, V, V, V) {
-    return g * V(0);
-  }
-  template <class V>
-  TREADLE_HD static V db(V g, V, V, V) {
-    return g * V(0);
-  }
 };
-struct Remainder {
+struct Remainder : Modulo {
   static constexpr Info info{
       "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
       "Python's modulo: self - floor(self / other) * other, with other's sign.",
@@ -160,23 +151,15 @@ struct Remainder {
       0.5,
       kReal};
   template <class V>
-  TREADLE_HD static bool divides_by_zero(V, V b) {
-    return b == V(0);
-  }
-  template <class V>
   TREADLE_HD static V f(V a, V b) {
     return remainder(a, b);
-  }
-  template <class V>
-  TREADLE_HD static V da(V g, V, V, V) {
-    return g;
   }
   template <class V>
   TREADLE_HD static V db(V g, V a, V b, V) {
     return -g * floor(a / b);
   }
 };
-struct Fmod {
+struct Fmod : Modulo {
   static constexpr Info info{"fmod.Tensor(Tensor self, Tensor other) -> Tensor",
                              "C's modulo: self - trunc(self / other) * other, with self's sign.",
                              Result::same,
@@ -186,16 +169,8 @@ struct Fmod {
                              0,
                              kReal};
   template <class V>
-  TREADLE_HD static bool divides_by_zero(V, V b) {
-    return b == V(0);
-  }
-  template <class V>
   TREADLE_HD static V f(V a, V b) {
     return fmod(a, b);
-  }
-  template <class V>
-  TREADLE_HD static V da(V g, V, V, V) {
-    return g;
   }
   template <class V>
   TREADLE_HD static V db(V g, V a, V b, V) {
@@ -255,7 +230,12 @@ struct Atan2 {
   }
 };
 
-// The gradient of a tie is shared, as in PyTorch.
+// The part of g that belongs to a when the larger of a and b was taken. The gradient of a tie is
+// shared, as in PyTorch.
+template <class V>
+TREADLE_HD V unless_below(V g, V a, V b) {
+  return select(a < b, V(0), select(a == b, g * V(0.5), g));
+}
 struct Maximum {
   static constexpr Info info{"maximum(Tensor self, Tensor other) -> Tensor",
                              "The larger of both; NaN if either is NaN.",
@@ -270,11 +250,11 @@ struct Maximum {
   }
   template <class V>
   TREADLE_HD static V da(V g, V a, V b, V) {
-    return select(a < b, V(0), select(a == b, g * V(0.5), g));
+    return unless_below(g, a, b);
   }
   template <class V>
   TREADLE_HD static V db(V g, V a, V b, V) {
-    return select(b < a, V(0), select(a == b, g * V(0.5), g));
+    return unless_below(g, b, a);
   }
 };
 struct Minimum {
@@ -291,11 +271,11 @@ struct Minimum {
   }
   template <class V>
   TREADLE_HD static V da(V g, V a, V b, V) {
-    return select(a > b, V(0), select(a == b, g * V(0.5), g));
+    return unless_below(g, b, a);
   }
   template <class V>
   TREADLE_HD static V db(V g, V a, V b, V) {
-    return select(b > a, V(0), select(a == b, g * V(0.5), g));
+    return unless_below(g, a, b);
   }
 };
 
@@ -308,11 +288,9 @@ struct LerpScalar {
                              8,
                              8,
                              kFloat};
-  // From the nearer end, so that weight 1 gives `end` exactly.
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
-    const V w = p.get<V>(0);
-    return select(abs(w) < V(0.5), a + w * (b - a), b - (b - a) * (V(1) - w));
+    return lerp(a, b, p.get<V>(0));
   }
   template <class V>
   TREADLE_HD static V da(V g, V, V, V, const Params& p) {
@@ -327,42 +305,24 @@ struct LerpScalar {
 // -- bits
 
 struct BitwiseAnd {
-  static constexpr Info info{"bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
-                             "self & other.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             Kinds(kBool | kInt)};
+  static constexpr Info info =
+      bitwise("bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "self & other.");
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return V(a & b);
   }
 };
 struct BitwiseOr {
-  static constexpr Info info{"bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
-                             "self | other.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             Kinds(kBool | kInt)};
+  static constexpr Info info =
+      bitwise("bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "self | other.");
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return V(a | b);
   }
 };
 struct BitwiseXor {
-  static constexpr Info info{"bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
-                             "self ^ other.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             Kinds(kBool | kInt)};
+  static constexpr Info info =
+      bitwise("bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "self ^ other.");
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return V(a ^ b);

@@ -42,6 +42,10 @@ inline constexpr double kInf = __builtin_inf();
 inline constexpr double kNaN = __builtin_nan("");
 
 template <class V>
+TREADLE_HD V zeros_like(V) {  // of a Tensor: as large and of its dtype
+  return V(0);
+}
+template <class V>
 TREADLE_HD V select(bool c, V a, V b) {
   return c ? a : b;
 }

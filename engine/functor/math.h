@@ -19,6 +19,11 @@ TREADLE_HD V sigmoid(V x) {
   const V e = exp(-abs(x));
   return select(x < V(0), e, V(1)) / (V(1) + e);
 }
+// a + w (b - a), from the nearer end so that w = 1 gives b exactly.
+template <class V>
+TREADLE_HD V lerp(V a, V b, V w) {
+  return select(abs(w) < V(0.5), a + w * (b - a), b - (b - a) * (V(1) - w));
+}
 // sin, cos and tan are exact to their bounds below 2^52. An op over them says `periodic = true`;
 // its kernels then bring larger arguments near 0 by this function first, one by one.
 inline constexpr double kPeriodicLimit = 0x1p52;

@@ -23,6 +23,7 @@
 // exist for Tensor too. A comparison gives bool for numbers and a bool Tensor for Tensor.
 #pragma once
 #include "engine/backend/kernel.h"
+#include "engine/functor/bits.h"
 #include "engine/functor/hd.h"
 
 TREADLE_FUNCTOR_BEGIN
@@ -60,6 +61,33 @@ struct Info {
   Domain domain;
   double ulp32, ulp64;  // tested bound of f against a long double reference
   Kinds kinds = kAny;   // dtypes of the computation
+};
+
+// Families: ops whose info differs in schema and doc alone:
+//   static constexpr Info info = predicate("isnan(Tensor self) -> Tensor", "Whether x is NaN.");
+constexpr Info predicate(const char* schema, const char* doc) {  // bool of every dtype
+  return {schema, doc, Result::boolean, Saves::nothing, {-2, 2}, 0, 0};
+}
+constexpr Info bitwise(const char* schema, const char* doc) {  // bits of bool and integers
+  return {schema, doc, Result::same, Saves::nothing, {-100, 100}, 0, 0, Kinds(kBool | kInt)};
+}
+
+// Bases of ops that are constant between jumps: a gradient of 0, also where g is infinite or NaN.
+struct Flat {
+  template <class V>
+  TREADLE_HD static V df(V g, V, V) {
+    return zeros_like(g);
+  }
+};
+struct FlatInBoth {
+  template <class V>
+  TREADLE_HD static V da(V g, V, V, V) {
+    return zeros_like(g);
+  }
+  template <class V>
+  TREADLE_HD static V db(V g, V, V, V) {
+    return zeros_like(g);
+  }
 };
 
 // The scalar arguments of an op, in the order of the schema. For V = Tensor they are wrapped

@@ -5,87 +5,42 @@
 
 TREADLE_FUNCTOR_BEGIN
 
-struct Floor {
-  static constexpr Info info{"floor(Tensor self) -> Tensor",
-                             "Largest integer <= x.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             kReal};
+// What rounds to integers: exact, tested where fractions have digits left.
+constexpr Info rounding(const char* schema, const char* doc, Kinds kinds = kReal) {
+  return {schema, doc, Result::same, Saves::nothing, {-100, 100}, 0, 0, kinds};
+}
+struct Floor : Flat {
+  static constexpr Info info = rounding("floor(Tensor self) -> Tensor", "Largest integer <= x.");
   template <class V>
   TREADLE_HD static V f(V x) {
     return floor(x);
   }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V) {
-    return g * V(0);
-  }
 };
-struct Ceil {
-  static constexpr Info info{"ceil(Tensor self) -> Tensor",
-                             "Smallest integer >= x.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             kReal};
+struct Ceil : Flat {
+  static constexpr Info info = rounding("ceil(Tensor self) -> Tensor", "Smallest integer >= x.");
   template <class V>
   TREADLE_HD static V f(V x) {
     return ceil(x);
   }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V) {
-    return g * V(0);
-  }
 };
-struct Round {
-  static constexpr Info info{"round(Tensor self) -> Tensor",
-                             "Nearest integer, ties to even.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             kReal};
+struct Round : Flat {
+  static constexpr Info info =
+      rounding("round(Tensor self) -> Tensor", "Nearest integer, ties to even.");
   template <class V>
   TREADLE_HD static V f(V x) {
     return round(x);
   }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V) {
-    return g * V(0);
-  }
 };
-struct Trunc {
-  static constexpr Info info{"trunc(Tensor self) -> Tensor",
-                             "Integer part, towards 0.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             kReal};
+struct Trunc : Flat {
+  static constexpr Info info = rounding("trunc(Tensor self) -> Tensor", "Integer part, towards 0.");
   template <class V>
   TREADLE_HD static V f(V x) {
     return trunc(x);
   }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V) {
-    return g * V(0);
-  }
 };
 struct Frac {
-  static constexpr Info info{"frac(Tensor self) -> Tensor",
-                             "Fractional part: x - trunc(x).",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             kFloat};
+  static constexpr Info info =
+      rounding("frac(Tensor self) -> Tensor", "Fractional part: x - trunc(x).", kFloat);
   template <class V>
   TREADLE_HD static V f(V x) {
     return x - trunc(x);
@@ -97,14 +52,8 @@ struct Frac {
 };
 
 struct BitwiseNot {
-  static constexpr Info info{"bitwise_not(Tensor self) -> Tensor",
-                             "Complement of every bit; of the truth value for bool.",
-                             Result::same,
-                             Saves::nothing,
-                             {-100, 100},
-                             0,
-                             0,
-                             Kinds(kBool | kInt)};
+  static constexpr Info info = bitwise("bitwise_not(Tensor self) -> Tensor",
+                                       "Complement of every bit; of the truth value for bool.");
   TREADLE_HD static bool f(bool x) { return !x; }
   template <class V>
   TREADLE_HD static V f(V x) {
@@ -112,52 +61,30 @@ struct BitwiseNot {
   }
 };
 struct LogicalNot {
-  static constexpr Info info{"logical_not(Tensor self) -> Tensor",
-                             "Whether x is 0.",
-                             Result::boolean,
-                             Saves::nothing,
-                             {-2, 2},
-                             0,
-                             0};
+  static constexpr Info info = predicate("logical_not(Tensor self) -> Tensor", "Whether x is 0.");
   template <class V>
   TREADLE_HD static bool f(V x) {
     return x == V(0);
   }
 };
 struct IsNan {
-  static constexpr Info info{"isnan(Tensor self) -> Tensor",
-                             "Whether x is NaN.",
-                             Result::boolean,
-                             Saves::nothing,
-                             {-2, 2},
-                             0,
-                             0};
+  static constexpr Info info = predicate("isnan(Tensor self) -> Tensor", "Whether x is NaN.");
   template <class V>
   TREADLE_HD static bool f(V x) {
     return isnan(x);
   }
 };
 struct IsInf {
-  static constexpr Info info{"isinf(Tensor self) -> Tensor",
-                             "Whether x is inf or -inf.",
-                             Result::boolean,
-                             Saves::nothing,
-                             {-2, 2},
-                             0,
-                             0};
+  static constexpr Info info =
+      predicate("isinf(Tensor self) -> Tensor", "Whether x is inf or -inf.");
   template <class V>
   TREADLE_HD static bool f(V x) {
     return isinf(x);
   }
 };
 struct IsFinite {
-  static constexpr Info info{"isfinite(Tensor self) -> Tensor",
-                             "Whether x is neither NaN nor infinite.",
-                             Result::boolean,
-                             Saves::nothing,
-                             {-2, 2},
-                             0,
-                             0};
+  static constexpr Info info =
+      predicate("isfinite(Tensor self) -> Tensor", "Whether x is neither NaN nor infinite.");
   template <class V>
   TREADLE_HD static bool f(V x) {
     if constexpr (is_float<V>) {

@@ -121,7 +121,7 @@ struct LerpTensor {
                              kFloat};
   template <class V>
   TREADLE_HD static V f(V a, V b, V w) {
-    return select(abs(w) < V(0.5), a + w * (b - a), b - (b - a) * (V(1) - w));
+    return lerp(a, b, w);
   }
   template <class V>
   TREADLE_HD static V da(V g, V, V, V w) {

@@ -65,7 +65,7 @@ struct Square {
     return g * (V(2) * x);
   }
 };
-struct Sign {
+struct Sign : Flat {
   static constexpr Info info{"sign(Tensor self) -> Tensor",
                              "Sign: -1, 0 or 1; NaN stays NaN.",
                              Result::same,
@@ -76,10 +76,6 @@ struct Sign {
   template <class V>
   TREADLE_HD static V f(V x) {
     return sign(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V) {
-    return g * V(0);
   }
 };
 struct Reciprocal {
@@ -433,6 +429,11 @@ struct Tanh {
     return g * (V(1) - y * y);
   }
 };
+// The slope of erf: 2/sqrt(pi) e^(-x^2).
+template <class V>
+TREADLE_HD V erf_slope(V x) {
+  return V(1.1283791670955126) * exp(-(x * x));
+}
 struct Erf {
   static constexpr Info info{
       "erf(Tensor self) -> Tensor",
@@ -449,7 +450,7 @@ struct Erf {
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V) {
-    return g * (V(1.1283791670955126) * exp(-(x * x)));
+    return g * erf_slope(x);
   }
 };
 struct Erfc {
@@ -467,7 +468,7 @@ struct Erfc {
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V) {
-    return g * (V(-1.1283791670955126) * exp(-(x * x)));
+    return -g * erf_slope(x);
   }
 };
 

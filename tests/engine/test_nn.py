@@ -287,3 +287,30 @@ def test_closure_and_hooks():
         return loss
 
     assert opt.step(closure).item() == 1.0 and p.item() == 0.0 and log == ["pre", "post"]
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu", "silu", "hardtanh", "elu"])
+def test_activations_in_place(name):
+    f = getattr(nn.functional, name)
+    x = E.tensor([-2.0, 0.5, 3.0])
+    expected = f(x).tolist()
+    assert x.tolist() == [-2.0, 0.5, 3.0]
+    assert f(x, inplace=True) is x and x.tolist() == expected
+
+
+def test_old_reduction_arguments_win():
+    loss, a, b = nn.functional.l1_loss, E.tensor([1.0, 2.0]), E.tensor([0.0, 0.0])
+    assert loss(a, b).item() == 1.5 and loss(a, b, reduction="sum").item() == 3.0
+    assert loss(a, b, size_average=False).item() == 3.0
+    assert loss(a, b, reduce=True, reduction="none").item() == 1.5
+    assert loss(a, b, size_average=True, reduce=False, reduction="sum").tolist() == [1.0, 2.0]
+    assert nn.L1Loss(reduce=False).reduction == "none" and nn.L1Loss().reduction == "mean"
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_implicit_softmax_dim_warns(name):
+    f = getattr(nn.functional, name)
+    for shape, dim in ((3,), 0), ((2, 3), 1), ((2, 2, 3), 0), ((1, 2, 1, 3), 1):
+        x = E.arange(math.prod(shape)).float().reshape(shape)
+        with pytest.warns(UserWarning, match=f"Implicit dimension choice for {name}"):
+            assert f(x).tolist() == f(x, dim).tolist()

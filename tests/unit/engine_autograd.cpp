@@ -1,5 +1,6 @@
 // The tape: gradients of every differentiable op against finite differences, first and second
 // order, and the engine's rules (accumulation, retain_graph, hooks, depth, threads).
+#include <limits>
 #include <thread>
 
 #include "engine_util.h"
@@ -148,6 +149,35 @@ TEST_CASE("elementwise gradients agree with finite differences") {
       in.push_back(numbers({5}, 0.15, 0.9, static_cast<int>(k) + 11));
     CHECK(gradient_error(f, in) < 1e-6);
     CHECK(second_gradient_error(f, in) < 1e-3);
+  }
+}
+
+// 0, not g * 0: nothing of an infinite g or of its sign may come through.
+TEST_CASE("what is constant between jumps has a gradient of plain 0") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor g = f64({inf, -1, std::nan("")}, {3});
+  const auto check = [&](const OpDef& op, std::size_t tensors, bool graph) {
+    CAPTURE(op.schema, graph);
+    std::vector<Tensor> x;
+    std::vector<Value> args;
+    for (std::size_t k = 0; k < tensors; ++k) {
+      x.push_back(leaf(f64({1.5, 2.5, 0.5}, {3})));
+      args.emplace_back(x.back());
+    }
+    Value y;
+    invoke(op, args, &y);
+    BackwardOptions options;
+    options.create_graph = graph;
+    for (const Tensor& d :
+         grad(std::vector<Tensor>{std::get<Tensor>(y)}, x, std::vector<Tensor>{g}, options)) {
+      CHECK(d.dtype() == DType::float64);
+      for (const double v : values(d)) CHECK((v == 0 && !std::signbit(v)));
+    }
+  };
+  for (const bool graph : {false, true}) {
+    for (const char* name : {"floor", "ceil", "round", "trunc", "sign"})
+      check(find_op(name)[0], 1, graph);
+    for (const char* name : {"floor_divide", "_div_trunc"}) check(find_op(name)[0], 2, graph);
   }
 }
 

@@ -72,6 +72,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 # --- activations ----------------------------------------------------------------------------------
 
 
+def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    """What an activation returns that has no in-place op of its own."""
+    return input.copy_(result) if inplace else result
+
+
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0)."""
     return input.relu_() if inplace else input.relu()
@@ -79,8 +84,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x."""
-    result = _nn.leaky_relu(input, negative_slope)
-    return input.copy_(result) if inplace else result
+    return _into(input, _nn.leaky_relu(input, negative_slope), inplace)
 
 
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
@@ -90,8 +94,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
-    result = _nn.silu(input)
-    return input.copy_(result) if inplace else result
+    return _into(input, _nn.silu(input), inplace)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -111,8 +114,7 @@ def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
     """x cut to [min_val, max_val]."""
-    result = _nn.hardtanh(input, min_val, max_val)
-    return input.copy_(result) if inplace else result
+    return _into(input, _nn.hardtanh(input, min_val, max_val), inplace)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -122,42 +124,42 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha (exp(x) - 1)."""
-    result = _nn.elu(input, alpha)
-    return input.copy_(result) if inplace else result
+    return _into(input, _nn.elu(input, alpha), inplace)
 
 
-def _softmax_dim(name: str, ndim: int) -> int:
+def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
+    """dim, or with a warning the one that old PyTorch took."""
+    if dim is not None:
+        return dim
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
         stacklevel=3,
     )
-    return 0 if ndim in (0, 1, 3) else 1
+    return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None
 ) -> Tensor:
     """exp(x) / sum(exp(x)) along dim."""
-    if dim is None:
-        dim = _softmax_dim("softmax", input.dim())
-    return input.softmax(dim, dtype=dtype)
+    return input.softmax(_softmax_dim("softmax", input, dim), dtype=dtype)
 
 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None
 ) -> Tensor:
     """log(softmax(x)) along dim, without overflow."""
-    if dim is None:
-        dim = _softmax_dim("log_softmax", input.dim())
-    return input.log_softmax(dim, dtype=dtype)
+    return input.log_softmax(_softmax_dim("log_softmax", input, dim), dtype=dtype)
 
 
 # --- losses ---------------------------------------------------------------------------------------
 
 
-def reduction_of_old_arguments(size_average: bool | None, reduce: bool | None) -> str:
-    """What `size_average` and `reduce` of old PyTorch mean as a reduction."""
+def chosen_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """`reduction`, unless `size_average` and `reduce` of old PyTorch are given: they win."""
+    if size_average is None and reduce is None:
+        return reduction
     if reduce is False:
         return "none"
     return "sum" if size_average is False else "mean"
@@ -181,8 +183,7 @@ def mse_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """(input - target)²."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     _same_size(input, target)
     return _nn.mse_loss(input, target, reduction)
 
@@ -195,8 +196,7 @@ def l1_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """|input - target|."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     _same_size(input, target)
     return _nn.l1_loss(input, target, reduction)
 
@@ -211,8 +211,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """-weight[target] * input[target]; see nn.NLLLoss for shapes."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return _nn.nll_loss(input, target, weight, reduction=reduction, ignore_index=ignore_index)
 
 
@@ -227,8 +226,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """Cross entropy of scores and classes or probabilities; see nn.CrossEntropyLoss."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return _nn.cross_entropy(
         input,
         target,
@@ -248,8 +246,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """d² / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     _same_size(input, target)
     return _nn.smooth_l1_loss(input, target, reduction, beta)
 
@@ -263,8 +260,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """-(t log(x) + (1 - t) log(1 - x)) of probabilities x."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return _nn.binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -278,8 +274,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """binary_cross_entropy(sigmoid(input), target), without overflow."""
-    if size_average is not None or reduce is not None:
-        reduction = reduction_of_old_arguments(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return _nn.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 

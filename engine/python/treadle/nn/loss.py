@@ -15,9 +15,7 @@ class _Loss(Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = F.reduction_of_old_arguments(size_average, reduce)
-        self.reduction = reduction
+        self.reduction = F.chosen_reduction(reduction, size_average, reduce)
 
 
 class MSELoss(_Loss):
