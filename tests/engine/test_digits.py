@@ -9,7 +9,6 @@ import pytest
 import treadle
 
 HERE = pathlib.Path(__file__).parent
-pytest.importorskip("sklearn")
 
 
 def example():

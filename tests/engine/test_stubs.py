@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
 import treadle
 from treadle import _C
 
@@ -44,7 +43,6 @@ def test_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists()
 
 
-@pytest.mark.skipif(not shutil.which("pyright"), reason="needs pyright")
 def test_strict_example(tmp_path):
     shutil.copy(ROOT / "tests/engine/typing_example.py", tmp_path)
     config = tmp_path / "pyrightconfig.json"
