@@ -100,7 +100,7 @@ void wheel(std::string& out, const Json& report) {
   }
   out += "<dl>\n";
   pair(out, "file", "<code>" + escaped(wheel, "file") + "</code>");
-  pair(out, "size", fmt::format("{:.2f} MB", wheel.at("size").get<double>() / 1e6));
+  pair(out, "size", size_text(wheel.at("size").get<std::uint64_t>()));
   pair(out, "sha256", "<code>" + escaped(wheel, "sha256") + "</code>");
   std::string tags;
   for (const Json& tag : wheel.at("tags"))

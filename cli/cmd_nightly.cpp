@@ -1,11 +1,10 @@
 // `felloe nightly`: probe, build, package, audit, smoke, publish, report.
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/pipeline.h"
 #include "cli/printer.h"
+#include "matrix/base/text.h"
 
 namespace felloe {
 namespace {
@@ -40,7 +39,7 @@ void render(const Json& body, Printer& out) {
   std::vector<std::pair<std::string, std::string>> rows;
   if (published.at("ok").get<bool>()) {
     rows = {{"wheel", published.at("wheel")},
-            {"size", fmt::format("{:.2f} MB", data.at("wheel").at("size").get<double>() / 1e6)},
+            {"size", size_text(data.at("wheel").at("size").get<std::uint64_t>())},
             {"index", published.at("index")}};
   } else {
     rows = {{"published", "no: " + published.at("reason").get<std::string>()}};

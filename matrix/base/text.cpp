@@ -1,5 +1,7 @@
 #include "matrix/base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -77,6 +79,18 @@ std::optional<std::string> nearest(std::string_view word,
     }
   }
   return best;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  double size = static_cast<double>(bytes) / 1e3;
+  const char* unit = "kB";
+  for (const char* next : {"MB", "GB"}) {
+    if (size < 999.995) break;  // would be rounded to 1000.00
+    size /= 1e3;
+    unit = next;
+  }
+  return fmt::format("{:.2f} {}", size, unit);
 }
 
 int compare_versions(std::string_view a, std::string_view b) {

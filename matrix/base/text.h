@@ -1,5 +1,6 @@
 // Small text helpers that several folders need.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ std::string last_lines(std::string_view text, std::size_t count);
 // meant: for "did you mean `audit`?".
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
+
+// A size for people, in decimal units: "999 bytes", "12.30 kB", "9.74 MB", "1.20 GB".
+std::string size_text(std::uint64_t bytes);
 
 // Compares dotted numbers as numbers: "2.9" < "2.17" == "2.17.0". Returns <0, 0 or >0. Parts that
 // aren't numbers compare as 0.

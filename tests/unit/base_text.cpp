@@ -12,6 +12,19 @@ TEST_CASE("versions compare as numbers") {
   CHECK(compare_versions("99999999999999999999", "1") > 0);
 }
 
+TEST_CASE("sizes are told in the unit that fits") {
+  CHECK(size_text(0) == "0 bytes");
+  CHECK(size_text(1) == "1 byte");
+  CHECK(size_text(999) == "999 bytes");
+  CHECK(size_text(1000) == "1.00 kB");
+  CHECK(size_text(12'345) == "12.35 kB");
+  CHECK(size_text(999'994) == "999.99 kB");
+  CHECK(size_text(999'996) == "1.00 MB");
+  CHECK(size_text(9'740'000) == "9.74 MB");
+  CHECK(size_text(1'500'000'000) == "1.50 GB");
+  CHECK(size_text(12'000'000'000'000) == "12000.00 GB");
+}
+
 TEST_CASE("the nearest word is found, a distant one is not") {
   const std::vector<std::string> words = {"audit", "build", "check"};
   CHECK(nearest("aduit", words) == "audit");

@@ -37,6 +37,12 @@ TEST_CASE("the page shows each kind of state in words", "[ci]") {
   }
 }
 
+TEST_CASE("a small wheel's size isn't 0.01 MB", "[ci]") {
+  Json report = sample();
+  report["wheel"]["size"] = 8'412;
+  CHECK(report_html(report).find("<dd>8.41 kB</dd>") != std::string::npos);
+}
+
 TEST_CASE("no text of a wheel or a child process becomes markup", "[ci]") {
   const std::string evil = "<script>alert(1)</script>\"'&\x01";
   Json report = sample();
