@@ -164,6 +164,7 @@ void add_package(Plan& plan, const StagePtr& stage) {
                        {"name", request.project.name},
                        {"version", stage->version},
                        {"epoch", stage->epoch},
+                       {"index", request.publish ? request.out.string() : ""},
                        {"texts", texts},
                        {"felloe", stage->felloe}},
             .action = [stage](StepContext& context) {
@@ -178,9 +179,11 @@ void add_package(Plan& plan, const StagePtr& stage) {
               pack.source_date_epoch = stage->epoch;
               std::error_code ec;
               fs::remove_all(pack.out_dir, ec);  // one wheel per target, and no older one
-              const PackageResult made = package_tree(pack);
+              const PackageResult made =
+                  r.publish ? package_for_index(pack, r.out) : package_tree(pack);
               return StepOutput{{{"path", made.wheel.string()},
                                  {"file", made.file},
+                                 {"build", made.build},
                                  {"tags", made.tags},
                                  {"evidence", made.evidence},
                                  {"left_out", made.left_out},
@@ -366,7 +369,21 @@ std::vector<Finding> nightly_findings(const std::vector<StepReport>& steps) {
   std::string wheel;
   for (const StepReport& step : steps) {
     if (!ended_well(step)) continue;
-    if (step.kind == "package") wheel = step.data.at("file");
+    if (step.kind == "package") {
+      wheel = step.data.at("file");
+      if (const int build = step.data.at("build"); build > 0) {
+        Finding finding;
+        finding.code = "PUBLISH001";
+        finding.severity = Severity::info;
+        finding.wheel = wheel;
+        finding.message = fmt::format(
+            "build {} of this version: the index has another one, made from other sources", build);
+        finding.hint =
+            "pip and uv take the newest; where the version is installed already, "
+            "--force-reinstall gets it";
+        out.push_back(std::move(finding));
+      }
+    }
     if (step.kind == "build") {
       for (const Json& abi : step.data.at("missing")) {
         Finding finding;
@@ -386,16 +403,6 @@ std::vector<Finding> nightly_findings(const std::vector<StepReport>& steps) {
     }
     if (step.kind == "smoke") {
       for (Finding& finding : smoke_findings(step.data, wheel)) out.push_back(std::move(finding));
-    }
-    if (step.kind == "publish" && step.data.value("superseded", false)) {
-      Finding finding;
-      finding.code = "PUBLISH001";
-      finding.severity = Severity::warning;
-      finding.wheel = wheel;
-      finding.message =
-          "replaces a wheel of the same name that this index held, made from other sources";
-      finding.hint = "don't publish two nightlies of one day from one index to others";
-      out.push_back(std::move(finding));
     }
   }
   sort_findings(out);

@@ -1,50 +1,63 @@
 #include "ci/publish.h"
 
-#include <fcntl.h>
-#include <stdio.h>
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
 
-#include <cerrno>
-#include <cstring>
-
-#include "ci/state.h"
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
 #include "matrix/base/process.h"
 #include "matrix/pep440.h"
 #include "packaging/index.h"
+#include "packaging/index/pages.h"
+#include "packaging/wheel/filename.h"
 
 namespace felloe {
 namespace {
 
-// Puts `fresh` where `old` is and the other way round, in one step (renameat2(2)).
-void exchange(const fs::path& fresh, const fs::path& old) {
-  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) return;
-  throw Error(ErrorKind::environment, old.string(),
-              std::string("cannot replace the index: ") + std::strerror(errno),
-              "choose an output folder on an ordinary file system, or remove the old index");
+struct Published {
+  int build = 0;
+  std::string file, sha256;
+};
+
+// What the index lists for a project; nothing if there is no index yet.
+std::vector<IndexEntry> published_files(const fs::path& out, const std::string& project) {
+  const fs::path page = out / "index" / "simple" / normalize_name(project) / "index.json";
+  std::error_code ec;
+  if (!fs::exists(page, ec)) return {};
+  return parse_project(read_json(page), page.string()).entries;
 }
 
-void rebuild_index(const PublishRequest& request, const fs::path& index) {
-  const fs::path fresh = request.out / ".index.new";
-  std::error_code ec;
-  fs::remove_all(fresh, ec);
-  IndexRequest rebuilt;
-  rebuilt.out = fresh;
-  rebuilt.base_url = request.base_url;
-  rebuilt.source_date_epoch = request.source_date_epoch;
-  rebuilt.wheels = {request.wheel};
-  for (const std::string& file : list_files(index)) {
-    const fs::path path = index / file;
-    if (path.extension() == ".whl" && path.filename() != request.wheel.filename()) {
-      rebuilt.wheels.push_back(path);
-    }
+// Of the wheels with this version and these tags the one with the highest build number.
+std::optional<Published> newest(const fs::path& out, const PackageRequest& request,
+                                const PackageResult& wheel) {
+  std::optional<Published> best;
+  const auto version = Version::parse(request.version);
+  for (const IndexEntry& entry : published_files(out, request.name)) {
+    const WheelName name = parse_wheel_filename(entry.file);
+    if (Version::parse(entry.version) != version || name.tags() != wheel.tags) continue;
+    // PEP 427: a build tag sorts by the digits it starts with.
+    const int build = name.build ? std::atoi(name.build->c_str()) : 0;
+    if (!best || build > best->build) best = Published{build, entry.file, entry.sha256};
   }
-  write_index(rebuilt);
-  exchange(fresh, index);
-  fs::remove_all(fresh, ec);
+  return best;
 }
 
 }  // namespace
+
+PackageResult package_for_index(PackageRequest request, const fs::path& out) {
+  PackageResult made = package_tree(request);
+  const auto there = newest(out, request, made);
+  if (!there) return made;
+  const auto pack_as = [&](int build) {
+    fs::remove(made.wheel);
+    request.build = build;
+    made = package_tree(request);
+  };
+  if (there->build > 0) pack_as(there->build);
+  if (made.sha256 != there->sha256) pack_as(there->build + 1);
+  return made;
+}
 
 std::string install_line(const PublishRequest& request) {
   const std::string url =
@@ -57,26 +70,24 @@ std::string install_line(const PublishRequest& request) {
 
 Json publish_wheel(const PublishRequest& request) {
   const fs::path index = request.out / "index";
-  const fs::path file = request.wheel.filename();
-  const fs::path published = index / "simple" / normalize_name(request.project) / file;
-  std::error_code ec;
-  const bool supersedes = fs::exists(published, ec) && content_digest(published) != request.sha256;
-  if (supersedes) {
-    rebuild_index(request, index);
-  } else {
-    IndexRequest add;
-    add.wheels = {request.wheel};
-    add.out = index;
-    add.base_url = request.base_url;
-    add.source_date_epoch = request.source_date_epoch;
-    write_index(add);
+  const std::string file = request.wheel.filename().string();
+  for (const IndexEntry& entry : published_files(request.out, request.project)) {
+    if (entry.file != file || entry.sha256 == request.sha256) continue;
+    throw Error(ErrorKind::input, (index / "simple").string(),
+                "another run has published other bytes as " + file + " since this one was packed",
+                "run again with --force: the wheel then gets the next build number");
   }
+  IndexRequest add;
+  add.wheels = {request.wheel};
+  add.out = index;
+  add.base_url = request.base_url;
+  add.source_date_epoch = request.source_date_epoch;
+  write_index(add);
   remove_stale_temps(request.out / "wheels");
   copy_file_atomic(request.wheel, request.out / "wheels" / file);
   return {{"index", (index / "simple").string()},
           {"wheel", (request.out / "wheels" / file).string()},
-          {"install", install_line(request)},
-          {"superseded", supersedes}};
+          {"install", install_line(request)}};
 }
 
 }  // namespace felloe

@@ -19,6 +19,7 @@ struct Options {
   std::string tree, project, target, name, version, out = "dist/wheels";
   std::string python_tag, abi_tag, platform_tag, nightly, epoch;
   std::vector<std::string> licenses;
+  int build = 0;
 };
 
 std::optional<std::string> given(const std::string& text) {
@@ -59,6 +60,7 @@ PackageRequest make_request(const Options& o) {
   for (const std::string& license : o.licenses) {
     request.extra_licenses.push_back(parse_license(license));
   }
+  request.build = o.build;
   request.python_tag = given(o.python_tag);
   request.abi_tag = given(o.abi_tag);
   request.platform_tag = given(o.platform_tag);
@@ -74,6 +76,7 @@ Outcome run(const Options& options) {
                                {"tags", result.tags},
                                {"evidence", result.evidence},
                                {"left_out", result.left_out},
+                               {"build", result.build},
                                {"sha256", result.sha256},
                                {"size", result.size}})};
 }
@@ -116,6 +119,9 @@ Subcommand package_command() {
             app.add_option("--nightly", o->nightly, "date YYYYMMDD: version X.Y.Z.devYYYYMMDD");
             app.add_option("--name", o->name, "package name, instead of felloe.json's");
             app.add_option("--version", o->version, "PEP 440 version, instead of felloe.json's");
+            app.add_option("--build-number", o->build,
+                           "which wheel of this version it is: of several, pip takes the highest")
+                ->check(CLI::PositiveNumber);
             app.add_option("--license", o->licenses,
                            "further license text, FILE or NAME-IN-THE-WHEEL=FILE; repeatable");
             app.add_option("--python-tag", o->python_tag, "instead of the computed one");

@@ -23,6 +23,7 @@ struct PackageRequest {
       tree;             // what becomes site-packages; NAME-VERSION.data/ folders may stand in it
   std::string name;     // as people write it; the file name gets the normal form
   std::string version;  // any PEP 440 version, with the local part ("+cpu") if wanted
+  int build = 0;        // PEP 427's build number, which sorts wheels of one version; 0: none
   PackageInfo info;     // METADATA; `description_file` and `license_files` (globs) are
                         // relative to `project_root`
   std::filesystem::path project_root;
@@ -38,6 +39,7 @@ struct PackageResult {
   std::vector<std::string> tags;      // expanded triples, as in WHEEL
   Json evidence;                      // {"python": [...], "platform": {...}}: what decided each tag
   std::vector<std::string> left_out;  // files of the tree that a wheel must not hold (bytecode)
+  int build = 0;                      // of the request
   std::string sha256;                 // hex, of the wheel
   std::uint64_t size = 0;             // bytes
 };

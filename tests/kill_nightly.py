@@ -3,8 +3,8 @@
 For each kill a felloe process is started on a copy of tests/projects/tiny and killed after a random
 part of the time that a whole run takes; whenever a run completes first, the sources are changed.
 After each kill whatever stands in the index must be whole: each link's file is there with the hash
-of the link, and no page is cut short. At the end a last run must succeed, and the wheel must equal
-that of an undisturbed run.
+of the link, no page is cut short, and what was once published keeps its bytes. At the end a last
+run must succeed, and its wheel must equal that of an undisturbed run but for the build number.
 
     python tests/kill_nightly.py --felloe build/felloe [--kills 10] [--seed N]
 
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests/projects/tiny"
@@ -44,8 +45,11 @@ def command(felloe: pathlib.Path, project: pathlib.Path, *more: str) -> list[str
     ]
 
 
+published: dict[str, str] = {}  # file name -> sha256, of all that was ever linked
+
+
 def check_index(project: pathlib.Path) -> str:
-    """What stands in the index; raises AssertionError if any of it is half-written."""
+    """What stands in the index; raises AssertionError if any of it is half-written or changed."""
     simple = project / "dist/index/simple"
     if not simple.exists():
         return "no index yet"
@@ -59,10 +63,21 @@ def check_index(project: pathlib.Path) -> str:
             assert hashlib.sha256(file.read_bytes()).hexdigest() == digest, (
                 f"{file} has other bytes"
             )
+            assert published.setdefault(href, digest) == digest, f"{href} was published before"
             links += 1
     for page in simple.rglob("*.json"):
         json.loads(page.read_text())
     return f"{links} links, all whole"
+
+
+def members(wheel: pathlib.Path) -> dict[str, bytes]:
+    """What a wheel holds, but for the files that its build number stands in."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            name: archive.read(name)
+            for name in archive.namelist()
+            if not name.endswith((".dist-info/WHEEL", ".dist-info/RECORD"))
+        }
 
 
 def leftovers(project: pathlib.Path) -> list[str]:
@@ -127,7 +142,7 @@ def main() -> int:
                 print(f"a run after {kills} kills fails with exit code {code}")
                 return 1
             # It went to its end. Other sources, so that there is something to kill again; the
-            # version stays, so that publishing exchanges the index.
+            # version stays, so that the next wheel gets a build number.
             init.write_text(f"{original}\nnumber = {tries}\n")
             print(f"         a run completed; index: {check_index(project)}", flush=True)
         init.write_text(original)
@@ -136,17 +151,17 @@ def main() -> int:
         if last.returncode != 0:
             print(last.stdout, last.stderr)
             return 1
-        states = [s["state"] for s in json.loads(last.stdout)["data"]["steps"]]
+        data = json.loads(last.stdout)["data"]
+        states = [s["state"] for s in data["steps"]]
         print(f"last run: {states.count('cached')} steps cached, {states.count('done')} done")
         print(f"index: {check_index(project)}")
-        names = [sorted(p.name for p in (x / "dist/wheels").iterdir()) for x in (calm, project)]
-        assert names[0] == names[1], names
-        same = [(x / "dist/wheels" / names[0][0]).read_bytes() for x in (calm, project)]
-        assert same[0] == same[1], "the wheel differs from that of an undisturbed run"
+        (undisturbed,) = (calm / "dist/wheels").iterdir()
+        wheel = project / "dist/wheels" / data["wheel"]["file"]
+        assert members(undisturbed) == members(wheel), "differs from an undisturbed run's"
         odd = [p for p in (project / "dist").rglob(".*") if p.name != ".index.lock"]
         assert not odd, f"left in the output: {odd}"
         assert not leftovers(project)
-        print("the wheel equals that of an undisturbed run; nothing is left over")
+        print(f"{wheel.name} equals the undisturbed run's; nothing is left over")
     return 0
 
 

@@ -180,11 +180,13 @@ class Publisher {
     }
     if (same->sha256 != in.entry.sha256) {
       const bool old = published_.contains(in.entry.file);
-      throw Error(ErrorKind::input, in.wheel.string(),
-                  fmt::format("{} with other bytes: sha256 {} there, {} here",
-                              old ? "this file name is published" : "the file name is given twice",
-                              same->sha256, in.entry.sha256),
-                  "published names are immutable: raise the version, or publish to another index");
+      throw Error(
+          ErrorKind::input, in.wheel.string(),
+          fmt::format("{} with other bytes: sha256 {} there, {} here",
+                      old ? "this file name is published" : "the file name is given twice",
+                      same->sha256, in.entry.sha256),
+          "published names are immutable: raise the version or the build number, or publish to "
+          "another index");
     }
     const bool again = std::any_of(incoming_.begin(), incoming_.end(), [&](const Incoming& other) {
       return other.entry.file == in.entry.file;

@@ -278,10 +278,11 @@ DistInfo make_dist_info(const PackageRequest& request, const Version& version) {
 }
 
 std::string make_wheel_file(const std::string& generator, bool purelib,
-                            const std::vector<std::string>& tags) {
+                            const std::vector<std::string>& tags, int build) {
   std::string out = fmt::format("Wheel-Version: 1.0\nGenerator: {}\nRoot-Is-Purelib: {}\n",
                                 generator, purelib ? "true" : "false");
   for (const std::string& tag : tags) out += fmt::format("Tag: {}\n", tag);
+  if (build > 0) out += fmt::format("Build: {}\n", build);
   return out;
 }
 

@@ -20,7 +20,7 @@ struct DistInfo {
 DistInfo make_dist_info(const PackageRequest& request, const Version& version);
 
 std::string make_wheel_file(const std::string& generator, bool purelib,
-                            const std::vector<std::string>& tags);
+                            const std::vector<std::string>& tags, int build);
 
 // Whether this is a well-formed SPDX license expression (operators in capitals, parentheses
 // balanced). The identifiers themselves aren't looked up.

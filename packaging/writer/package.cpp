@@ -61,8 +61,9 @@ PackageResult package_tree(const PackageRequest& request) {
   for (const TreeFile& file : tree.files) zip.add_file(file.path, file.file, file.mode);
   const std::string folder = stem + ".dist-info/";
   zip.add_text(folder + "METADATA", info.metadata, 0644);
-  zip.add_text(folder + "WHEEL",
-               make_wheel_file("felloe " FELLOE_VERSION, tags.pure(), tags.triples()), 0644);
+  zip.add_text(
+      folder + "WHEEL",
+      make_wheel_file("felloe " FELLOE_VERSION, tags.pure(), tags.triples(), request.build), 0644);
   if (!info.entry_points.empty()) {
     zip.add_text(folder + "entry_points.txt", info.entry_points, 0644);
   }
@@ -72,7 +73,9 @@ PackageResult package_tree(const PackageRequest& request) {
   zip.add_text(folder + "RECORD", make_record(zip, folder + "RECORD"), 0644);
 
   PackageResult result;
-  result.file = stem + "-" + tags.text() + ".whl";
+  const std::string build = request.build > 0 ? fmt::format("-{}", request.build) : "";
+  result.file = stem + build + "-" + tags.text() + ".whl";
+  result.build = request.build;
   result.wheel = request.out_dir / result.file;
   make_dirs(request.out_dir);
   remove_stale_temps(request.out_dir);

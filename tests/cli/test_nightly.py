@@ -9,9 +9,11 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 import zipfile
 
 import pytest
+from wheels import tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TINY = ROOT / "tests/projects/tiny"
@@ -127,18 +129,61 @@ def test_only_what_changed_runs_again(felloe, tmp_path):
     (project / "README.md").write_text("# other words\n")
     got = states(felloe(*run, timeout=300).json())
     assert (got["build:x86_64-cpu"], got["package:x86_64-cpu"]) == ("cached", "done")
-    # The same day, other code: same name, other bytes. The index must hold the new, and say so.
-    source = project / "src/native.c"
-    source.write_text(source.read_text().replace("2 * value", "value + value + 0 * value * 3"))
-    (project / "src/more.h").write_text("")
-    (project / "tiny_felloe/more.py").write_text("x = 1\n")
-    body = felloe(*run, timeout=300).json()
-    assert [f["code"] for f in body["findings"]] == ["PUBLISH001"]
-    wheel = wheel_of(project)
-    assert (
-        project / "dist/index/simple/tiny-felloe" / wheel.name
-    ).read_bytes() == wheel.read_bytes()
-    assert not (project / "dist/.index.new").exists()
+
+
+def published(project: pathlib.Path) -> dict[str, str]:
+    """What the project's page lists: file name -> sha256, each checked against the file."""
+    folder = project / "dist/index/simple/tiny-felloe"
+    files = {
+        f["filename"]: f["hashes"]["sha256"]
+        for f in json.loads((folder / "index.json").read_text())["files"]
+    }
+    for name, digest in files.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    return files
+
+
+def installed_number(project: pathlib.Path, python: pathlib.Path, *installer) -> str:
+    index = (project / "dist/index/simple").as_uri()
+    version = f"tiny-felloe==1.2.0.dev{DATE}"
+    subprocess.run([*installer, "--index-url", index, version], check=True, capture_output=True)
+    code = "import tiny_felloe; print(tiny_felloe.number)"
+    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_another_wheel_of_one_day_gets_a_build_number(felloe, tmp_path):
+    project = copy_tiny(tmp_path / "tiny")
+    edit(project / "felloe.json", lambda j: j["smoke"].update(emulate=[]))
+    run = ("nightly", "--project", project, "--nightly-date", DATE, "--json")
+    init = project / "tiny_felloe/__init__.py"
+    original = init.read_text()
+
+    def nightly_of(number: int) -> tuple[str, dict]:
+        init.write_text(f"{original}\nnumber = {number}\n")
+        body = felloe(*run, timeout=300).json()
+        return body["data"]["wheel"]["file"], body
+
+    first, body = nightly_of(1)
+    assert first.startswith(f"tiny_felloe-1.2.0.dev{DATE}-cp") and not body["findings"]
+    before = published(project)
+    # Other sources: another name, and what was published keeps its bytes.
+    second, body = nightly_of(2)
+    assert second == first.replace(DATE, f"{DATE}-1")
+    (finding,) = body["findings"]
+    assert (finding["code"], finding["severity"]) == ("PUBLISH001", "info")
+    assert finding["message"].startswith("build 1 of this version")
+    assert published(project).items() > before.items()
+    assert not felloe("audit", project / "dist/wheels" / second, "--json").json()["findings"]
+    # Nothing changed: nothing runs.
+    assert set(states(nightly_of(2)[1]).values()) == {"cached"}
+    assert sorted(published(project)) == sorted([first, second])
+    # Installers take the newest.
+    python = tmp_path / "env/bin/python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    pip = (python, "-m", "pip", "install", "--force-reinstall", "--no-cache-dir")
+    assert installed_number(project, python, *pip) == "2\n"
+    uv = (tool("uv"), "pip", "install", "--reinstall", "--no-cache", "--python", python)
+    assert installed_number(project, python, *uv) == "2\n"
 
 
 def test_a_failing_smoke_test_keeps_the_wheel_out_of_the_index(felloe, tmp_path):

@@ -11,6 +11,7 @@ import sys
 import zipfile
 
 import packaging.metadata
+import packaging.utils
 import pytest
 from wheels import EPOCH, make_tree, run, tool
 
@@ -184,6 +185,23 @@ def test_metadata_is_what_packaging_accepts(felloe, tree, project):
     assert tags["Root-Is-Purelib"] == "true"
     assert tags.get_all("Tag") == ["py3-none-any"]
     assert tags["Wheel-Version"] == "1.0"
+
+
+def test_a_build_number_is_in_the_name_and_in_wheel(felloe, tree, project):
+    plain = wheel_of(from_project(felloe, tree, project))
+    made = from_project(felloe, tree, project, "--build-number", "12")
+    assert made.json()["data"]["build"] == 12
+    wheel = wheel_of(made)
+    assert wheel.name == "demo_pkg-1.2.0+cpu-12-py3-none-any.whl"
+    assert packaging.utils.parse_wheel_filename(wheel.name)[2] == (12, "")
+    with zipfile.ZipFile(plain) as one, zipfile.ZipFile(wheel) as other:
+        assert one.namelist() == other.namelist()
+        differ = [n.split("/")[1] for n in one.namelist() if one.read(n) != other.read(n)]
+        text = other.read("demo_pkg-1.2.0+cpu.dist-info/WHEEL").decode()
+    assert differ == ["WHEEL", "RECORD"] and text.endswith("Tag: py3-none-any\nBuild: 12\n")
+    assert not felloe("audit", wheel, "--json").json()["findings"]
+    assert felloe("inspect", wheel, "--json").json()["build"] == "12"
+    from_project(felloe, tree, project, "--build-number", "0", code=2)
 
 
 def test_others_can_read_it(felloe, tree, project, tmp_path):
