@@ -1,5 +1,9 @@
 #include "ci/executor.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -7,12 +11,20 @@
 
 #include "ci/state.h"
 #include "matrix/base/fs.h"
+#include "matrix/base/stop.h"
 
 namespace felloe {
 namespace {
 
 bool may_pass_next_time(const Error& error) {
   return error.kind() == ErrorKind::child || error.kind() == ErrorKind::environment;
+}
+
+// Empties the log in place, so that a `tail -f` on it goes on with the next attempt.
+void clear_log(const fs::path& log) {
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) fail_write(log, errno);
+  ::close(fd);
 }
 
 class Runner {
@@ -67,7 +79,7 @@ class Runner {
 
   void work() {
     std::unique_lock lock(mutex_);
-    for (;;) {
+    while (stop_requested() == 0) {
       // Deps stand before their dependents, so with nothing ready either something runs or all
       // ended.
       const auto next = ready();
@@ -144,7 +156,7 @@ class Runner {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       };
       try {
-        write_file(slot.report.log, "");
+        clear_log(slot.report.log);
         StepContext context{results, slot.report.log, attempt};
         const StepOutput output = step.action(context);
         StepRecord record = store_.store(step.id, key, output, seconds(), attempt);
@@ -162,7 +174,9 @@ class Runner {
       slot.report.state = StepState::failed;
       slot.report.seconds = seconds();
       if (attempt >= step.attempts || !may_pass_next_time(*slot.report.error)) return;
-      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+      sleep_unless_stopped(std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::chrono::duration<double>(pause)));
+      if (stop_requested() != 0) return;
       pause *= 2;
     }
   }

@@ -1,6 +1,7 @@
 // Runs a plan on this machine: as many steps at once as `jobs`, cached ones not at all, failing
 // ones again as often as they allow. A failed step never throws out of here: it is reported, and
-// the steps that need it are skipped.
+// the steps that need it are skipped. When a stop is requested (matrix/base/stop.h), child
+// processes end, no other step begins, and what didn't begin is reported as skipped.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -83,11 +83,7 @@ WorkLock::WorkLock(const fs::path& work) {
     }
     if (tries == 100) give_up("processes of a killed run don't end", "end them by hand");
     // A run that has just taken the lock writes its name a moment later: give it that moment.
-    if (tries >= 10) {
-      for (const pid_t pid : holders(info)) {
-        if (::kill(pid, SIGKILL) == 0) ++ended_;
-      }
-    }
+    if (tries >= 10) kill_holders(info);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const std::string owner = identity(::getpid()) + "\n";
@@ -98,5 +94,21 @@ WorkLock::WorkLock(const fs::path& work) {
 }
 
 WorkLock::~WorkLock() { ::close(fd_); }
+
+bool WorkLock::kill_holders(const struct stat& file) {
+  const std::vector<pid_t> found = holders(file);
+  for (const pid_t pid : found) {
+    if (::kill(pid, SIGKILL) == 0) ++ended_;
+  }
+  return !found.empty();
+}
+
+void WorkLock::end_leftovers() {
+  struct stat info {};
+  ::fstat(fd_, &info);
+  for (int tries = 0; tries < 100 && kill_holders(info); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
 
 }  // namespace felloe

@@ -2,6 +2,8 @@
 // every child process inherits: after a kill -9 it stays held for as long as a compiler or pip that
 // the killed run started still writes into the folder. The next run ends those first.
 #pragma once
+#include <sys/stat.h>
+
 #include <filesystem>
 
 namespace felloe {
@@ -17,7 +19,13 @@ class WorkLock {
 
   int ended_leftovers() const { return ended_; }  // processes of a killed run that were ended
 
+  // Ends whatever still has the lock open besides us: children of children that ran in a process
+  // group of their own, as Ninja's do.
+  void end_leftovers();
+
  private:
+  bool kill_holders(const struct stat& file);  // false: there are none
+
   int fd_ = -1;
   int ended_ = 0;
 };

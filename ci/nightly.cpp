@@ -16,6 +16,7 @@
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
 #include "matrix/base/glob.h"
+#include "matrix/base/stop.h"
 #include "matrix/base/text.h"
 #include "matrix/pep440.h"
 #include "packaging/audit.h"
@@ -441,11 +442,15 @@ Json make_report(const NightlyRequest& request, const std::vector<StepReport>& s
 }
 
 NightlyResult run_nightly(const NightlyRequest& request, RunOptions options) {
-  const WorkLock lock(request.work);
+  WorkLock lock(request.work);
   options.work = request.work;
   options.jobs = request.jobs;
   NightlyResult out;
   out.steps = run_plan(make_nightly(request), options);
+  if (stop_requested() != 0) {
+    lock.end_leftovers();
+    throw_if_stopped("run it again: it goes on after the steps that were done");
+  }
   out.findings = nightly_findings(out.steps);
   out.report = make_report(request, out.steps);
   if (request.publish) {

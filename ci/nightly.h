@@ -39,7 +39,8 @@ std::vector<Finding> nightly_findings(const std::vector<StepReport>& steps);
 
 // Runs the plan and writes out/report/report.json and index.html (with publish). Doesn't throw for
 // failed steps: see StepReport::error. `options.work` and `options.jobs` are taken from the
-// request.
+// request. Throws Error{interrupted} when a stop is requested: then no process of ours runs any
+// more, and nothing of out/ was touched but by steps that came to their end.
 struct NightlyResult {
   Json report;
   std::vector<Finding> findings;

@@ -57,7 +57,8 @@ Command python_command(std::vector<std::string> argv, const fs::path& log) {
   command.set_env = {{"PYTHONNOUSERSITE", "1"},
                      {"PYTHONDONTWRITEBYTECODE", "1"},
                      {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
-                     {"PIP_NO_INPUT", "1"}};
+                     {"PIP_NO_INPUT", "1"},
+                     {"PYTHONUNBUFFERED", "1"}};  // its lines are in the log at once
   command.log = log;
   return command;
 }

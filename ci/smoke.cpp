@@ -164,6 +164,7 @@ Json run_smoke(const SmokeRequest& request) {
   try {
     env = make_env(cell.python, home / "env", request.log);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) throw;
     return not_run(cell, error.message() + (error.hint().empty() ? "" : " (" + error.hint() + ")"));
   }
   // Installing runs natively also for an emulated cell: what is looked at is the wheel, not pip.
@@ -179,8 +180,9 @@ Json run_smoke(const SmokeRequest& request) {
   for (const std::string& script : scripts) {
     std::vector<std::string> argv = runner;
     // -I: neither the project's folder nor the user's site can stand in for the installed wheel.
+    // -u: what it prints stands in the log at once.
     argv.insert(argv.end(),
-                {env.python().string(), "-I", (request.project_root / script).string()});
+                {env.python().string(), "-I", "-u", (request.project_root / script).string()});
     Command command = python_command(argv, request.log);
     command.cwd = cwd;
     command.unset_env.insert(command.unset_env.end(), request.rules.unset_env.begin(),

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/pipeline.h"
 #include "cli/printer.h"
+#include "cli/stop.h"
 
 namespace felloe {
 namespace {
@@ -45,6 +46,7 @@ Subcommand build_command() {
         const auto options = std::make_shared<PipelineOptions>();
         add_pipeline_options(app, *options, "the wheel lands in wheels/ there");
         return [options] {
+          catch_stop_signals();
           const NightlyRequest request = pipeline_request(*options, false, false);
           if (options->dry_run) return Outcome{envelope("build", true, {}, plan_json(request))};
           const NightlyResult result = run_pipeline(request, *options);

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/pipeline.h"
 #include "cli/printer.h"
+#include "cli/stop.h"
 #include "matrix/base/text.h"
 
 namespace felloe {
@@ -64,6 +65,7 @@ Subcommand nightly_command() {
         app.footer(
             "Steps that are up to date are not run again; a killed run goes on where it was.");
         return [options] {
+          catch_stop_signals();
           const NightlyRequest request = pipeline_request(*options, true, true);
           if (options->dry_run) return Outcome{envelope("nightly", true, {}, plan_json(request))};
           NightlyResult result = run_pipeline(request, *options);

@@ -4,6 +4,7 @@
 #include "ci/smoke.h"
 #include "cli/commands.h"
 #include "cli/printer.h"
+#include "cli/stop.h"
 #include "matrix/base/fs.h"
 #include "matrix/base/text.h"
 #include "matrix/project.h"
@@ -32,6 +33,7 @@ HostPython named_python(const HostFacts& host, const std::string& name) {
 }
 
 Outcome run(const SmokeOptions& options) {
+  catch_stop_signals();
   Project project = load_project(options.project);
   project.root = fs::canonical(project.root);
   if (options.only_native) project.smoke.emulate.clear();

@@ -12,7 +12,8 @@ const char* const kExitCodeHelp =
     "  3   an input can't be read or isn't what it claims to be\n"
     "  4   this machine lacks something (a tool, space, permission, network)\n"
     "  5   a child process failed (compiler, pip, ...)\n"
-    "  70  a bug in felloe";
+    "  70  a bug in felloe\n"
+    "  130 stopped by Ctrl-C (143: by SIGTERM)";
 
 int exit_code(ErrorKind kind) {
   switch (kind) {
@@ -24,6 +25,8 @@ int exit_code(ErrorKind kind) {
       return 4;
     case ErrorKind::child:
       return 5;
+    case ErrorKind::interrupted:
+      return 130;
     case ErrorKind::internal:
       return 70;
   }

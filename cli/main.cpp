@@ -9,6 +9,8 @@
 #include "cli/envelope.h"
 #include "cli/parse.h"
 #include "cli/printer.h"
+#include "cli/stop.h"
+#include "matrix/base/stop.h"
 
 namespace felloe {
 namespace {
@@ -31,6 +33,7 @@ int report(const CommandLine& line, const Error& error) {
     err.line(err.paint(Style::bad, "error:") + " " + where + error.message());
     if (!error.hint().empty()) err.line(err.paint(Style::bold, "hint:") + " " + error.hint());
   }
+  if (error.kind() == ErrorKind::interrupted) end_by(stop_requested());
   return exit_code(error.kind());
 }
 

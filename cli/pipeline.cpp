@@ -42,15 +42,16 @@ void show(const Progress& progress) {
                            report.error ? report.error->message() : ""));
       return;
     case Progress::Event::ended: {
-      const Style style = report.state == StepState::failed    ? Style::bad
-                          : report.state == StepState::skipped ? Style::warn
-                                                               : Style::good;
+      const bool stopped = report.error && report.error->kind() == ErrorKind::interrupted;
+      const Style style = stopped || report.state == StepState::skipped ? Style::warn
+                          : report.state == StepState::failed           ? Style::bad
+                                                                        : Style::good;
+      const char* state = stopped ? "stopped" : step_state_name(report.state);
       const std::string time = report.state == StepState::done || report.state == StepState::failed
                                    ? fmt::format(" ({:.1f} s)", report.seconds)
                                    : std::string();
       out.progress("");
-      out.line(fmt::format("{} {} {}{}", count,
-                           out.paint(style, fmt::format("{:<8}", step_state_name(report.state))),
+      out.line(fmt::format("{} {} {}{}", count, out.paint(style, fmt::format("{:<8}", state)),
                            progress.step.title, time));
       return;
     }

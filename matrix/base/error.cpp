@@ -12,6 +12,8 @@ const char* error_kind_name(ErrorKind kind) {
       return "environment";
     case ErrorKind::child:
       return "child";
+    case ErrorKind::interrupted:
+      return "interrupted";
     case ErrorKind::internal:
       return "internal";
   }

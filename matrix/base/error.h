@@ -14,6 +14,7 @@ enum class ErrorKind {
   input,        // 3: a file can't be read or isn't what it claims to be
   environment,  // 4: this machine lacks a tool, permission, space or network
   child,        // 5: a child process failed
+  interrupted,  // ends by the signal that asked to stop (shells: 130, 143)
   internal,     // 70: a bug in felloe
 };
 

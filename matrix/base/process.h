@@ -17,7 +17,7 @@ struct Command {
   std::vector<std::string> unset_env;          // removed; a trailing '*' is a prefix match
   bool clear_env = false;                      // start from an empty environment instead
   std::string input;                           // standard input
-  std::filesystem::path log;                   // not empty: output is appended there as well
+  std::filesystem::path log;                   // not empty: output is appended there as it comes
   std::chrono::milliseconds timeout{0};        // 0: none. On expiry the process group is killed
   std::size_t max_output = 16u << 20;          // captured bytes per stream; the rest is dropped
 };
@@ -35,7 +35,8 @@ struct ProcessResult {
 };
 
 // Runs and waits. Never throws for what the child does; throws Error{environment} only if pipes or
-// fork fail.
+// fork fail or the log can't be written, and Error{interrupted} when a stop is requested
+// (matrix/base/stop.h), after the child and its process group have been ended.
 ProcessResult run_process(const Command& command);
 
 // As run_process, but anything else than exit code 0 throws: Error{environment} if it could not be

@@ -7,9 +7,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
@@ -184,6 +186,106 @@ def test_another_wheel_of_one_day_gets_a_build_number(felloe, tmp_path):
     assert installed_number(project, python, *pip) == "2\n"
     uv = (tool("uv"), "pip", "install", "--reinstall", "--no-cache", "--python", python)
     assert installed_number(project, python, *uv) == "2\n"
+
+
+def start(felloe, *args) -> subprocess.Popen:
+    def not_ignored():  # as it may be where the tests themselves run in the background
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [felloe.path, *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=not_ignored,
+    )
+
+
+def wait_until(condition, seconds: float = 60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.02)
+
+
+def holders(lock: pathlib.Path) -> list[str]:
+    """The processes that have inherited the lock of a work folder."""
+    found = []
+    for fd in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(fd) == str(lock):
+                found.append(fd.parts[2])
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(("command", "how"), [("nightly", "SIGINT"), ("build", "SIGTERM")])
+def test_stopping_ends_the_compilers(felloe, tmp_path, command, how):
+    project = copy_tiny(tmp_path / "tiny")
+    lists = project / "CMakeLists.txt"
+    text = lists.read_text()
+    # As a compiler: Ninja runs it in a process group of its own. It ignores a polite request.
+    slow = tmp_path / "slow.sh"
+    slow.write_text(f"trap '' TERM INT\necho > '{tmp_path}/begun'\nsleep 300\n")
+    lists.write_text(f'{text}\nadd_custom_target(slow ALL COMMAND sh "{slow}" VERBATIM)\n')
+    log = project / "build/work/logs/build-x86_64-cpu.log"
+    run = start(felloe, command, "--project", project, "--nightly-date", DATE, "--json")
+    wait_until(lambda: (tmp_path / "begun").exists())
+    lock = (project / "build/work/lock").resolve()
+    assert len(holders(lock)) > 2
+    asked = time.monotonic()
+    run.send_signal(getattr(signal, how))
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == -getattr(signal, how)
+    assert time.monotonic() - asked < 15
+    assert not holders(lock)
+    error = json.loads(out)["error"]
+    assert error["kind"] == "interrupted" and error["message"] == f"stopped by {how}"
+    assert "run it again" in error["hint"]
+    assert "stopping what was started" in err and "stopped  Build for x86_64-cpu" in err
+    assert log.read_text() and not (project / "dist").exists()
+    # It goes on where it was.
+    lists.write_text(text)
+    rest = felloe("build", "--project", project, "--nightly-date", DATE, timeout=300)
+    assert "cached   Make the build's Python environment" in rest.err
+
+
+def test_stopping_a_smoke_test_leaves_the_last_report(nightly, felloe, tmp_path):
+    project = tmp_path / "tiny"
+    shutil.copytree(nightly[0], project, symlinks=True)
+    report = project / "dist/report/report.json"
+    before = {p: p.read_bytes() for p in (project / "dist").rglob("*") if p.is_file()}
+    (project / "smoke/check.py").write_text(
+        f"open({str(tmp_path / 'begun')!r}, 'w').close()\nimport time\ntime.sleep(300)\n"
+    )
+    run = start(felloe, "nightly", "--project", project, "--nightly-date", DATE, "--jobs", "2")
+    wait_until(lambda: (tmp_path / "begun").exists(), 120)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == -signal.SIGINT and "error: stopped by SIGINT" in err
+    assert report.exists()
+    assert before == {p: p.read_bytes() for p in (project / "dist").rglob("*") if p.is_file()}
+    assert not holders((project / "build/work/lock").resolve())
+
+
+def test_a_log_can_be_followed(nightly, felloe, tmp_path):
+    project = copy_tiny(tmp_path / "tiny")
+    (project / "smoke/check.py").write_text(
+        "print('first line')\nimport os, time\n"
+        f"while not os.path.exists({str(tmp_path / 'go')!r}):\n    time.sleep(0.02)\n"
+        "print('last line')\n"
+    )
+    log = tmp_path / "log"
+    options = ("--project", project, "--native", "--log", log, "--json")
+    run = start(felloe, "smoke", wheel_of(nightly[0]), *options)
+    wait_until(lambda: log.exists() and "first line" in log.read_text(), 120)
+    assert "last line" not in log.read_text()
+    (tmp_path / "go").touch()
+    out, err = run.communicate(timeout=300)
+    assert run.returncode == 0, out + err
+    assert "last line" in log.read_text()
 
 
 def test_a_failing_smoke_test_keeps_the_wheel_out_of_the_index(felloe, tmp_path):
