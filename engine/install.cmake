@@ -7,6 +7,7 @@ set(treadle_headers
   treadle.h
   autograd/engine.h
   autograd/node.h
+  autograd/references.h
   backend/cpu/mt19937.h
   backend/cpu/random.h
   backend/kernel.h

@@ -203,6 +203,7 @@ class CopySlices final : public Node {
   }
   std::string name() const override { return "CopySlices"; }
   void release() override { inner_->release(); }
+  void references(ReferenceVisitor& visitor) const override { visitor.node(*inner_); }
   Gradients apply(Gradients grads) override {
     if (!grads[0].defined()) return Gradients(edge_count());
     // A copy in the base's own layout, so that the view's geometry applies to it.
@@ -256,20 +257,21 @@ void rebase_history(const Tensor& self, Ref<Node> node) {
   move_retained(m, old, old_nr);
 }
 
-std::int64_t add_hook(const Tensor& t, TensorHook hook) {
+std::int64_t add_hook(const Tensor& t, TensorHook hook, void* python) {
   if (!t.requires_grad()) {
     fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
   }
   if (const Ref<Node> node = grad_fn(t))
-    return node->add_hook(grad_meta(t).output_nr, std::move(hook));
+    return node->add_hook(grad_meta(t).output_nr, std::move(hook), python);
   GradMeta& m = grad_meta(t);
   const std::lock_guard lock(lock_of(t.impl()));
   if (!m.hooks) m.hooks = std::make_unique<std::vector<HookEntry>>();
-  m.hooks->push_back({new_hook_id(), 0, std::move(hook)});
+  m.hooks->push_back({new_hook_id(), 0, std::move(hook), python});
   return m.hooks->back().id;
 }
 
-std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook) {
+std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook,
+                                  void* python) {
   if (!leaf.requires_grad()) {
     fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
   }
@@ -279,10 +281,12 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
   GradMeta& m = grad_meta(leaf);
   const std::lock_guard lock(lock_of(leaf.impl()));
   if (!m.accumulated_hooks) m.accumulated_hooks = std::make_unique<std::vector<HookEntry>>();
-  m.accumulated_hooks->push_back({new_hook_id(), 0, [f = std::move(hook)](const Tensor& t) {
+  m.accumulated_hooks->push_back({new_hook_id(), 0,
+                                  [f = std::move(hook)](const Tensor& t) {
                                     f(t);
                                     return Tensor();
-                                  }});
+                                  },
+                                  python});
   return m.accumulated_hooks->back().id;
 }
 
@@ -315,6 +319,20 @@ void retain_grad(const Tensor& t) {
 bool retains_grad(const Tensor& t) {
   const GradMeta* m = t.impl()->grad_meta;
   return m && m->slot;
+}
+
+void visit_references(const TensorImpl& tensor, ReferenceVisitor& visitor) {
+  const GradMeta* m = tensor.grad_meta;
+  if (!m) return;
+  if (m->grad_fn) visitor.node(*m->grad_fn);
+  if (m->grad.defined()) visitor.tensor(*m->grad.impl());
+  if (m->view) visitor.tensor(*m->view->base.impl());
+  for (const auto* hooks : {m->hooks.get(), m->accumulated_hooks.get()}) {
+    if (!hooks) continue;
+    for (const HookEntry& h : *hooks) {
+      if (h.python) visitor.python(h.python);
+    }
+  }
 }
 
 }  // namespace treadle

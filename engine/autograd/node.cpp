@@ -55,6 +55,8 @@ Node::Node(std::uint32_t edges)
   if (edges > kInlineEdges) edges_ = new Edge[edges];
 }
 
+std::uint64_t Node::made() { return next_sequence.load(std::memory_order_relaxed) - 1; }
+
 Node::~Node() {
   for (std::uint32_t i = 0; i < edge_count_; ++i) drop(std::move(edges_[i].target));
   if (edges_ != inline_) delete[] edges_;
@@ -71,10 +73,10 @@ Node::Extras& Node::extras() {  // under the lock
   return *extras_.load(std::memory_order_relaxed);
 }
 
-std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook) {
+std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook, void* python) {
   const std::lock_guard lock(lock_of(this));
   const std::int64_t id = new_hook_id();
-  extras().hooks.push_back({id, nr, std::move(hook)});
+  extras().hooks.push_back({id, nr, std::move(hook), python});
   return id;
 }
 
@@ -87,6 +89,13 @@ void Node::remove_hook(std::int64_t id) {
   if (at == all.end()) return;
   removed.push_back(std::move(*at));
   all.erase(at);
+}
+
+void Node::clear_hooks() {
+  if (!has_extras()) return;
+  std::vector<HookEntry> removed;  // destroyed after the lock
+  const std::lock_guard lock(lock_of(this));
+  std::swap(removed, extras().hooks);
 }
 
 std::vector<HookEntry> Node::hooks() const {
@@ -131,6 +140,36 @@ Saved::Saved(const Tensor& input) : tensor_(input) {
          "normal tensor and use it in autograd.");
   }
   version_ = input.version();
+}
+
+namespace {
+TREADLE_FAST_TLS constinit thread_local ReferenceVisitor* reporting = nullptr;
+}
+
+Saved::Report::Report(ReferenceVisitor& visitor) : outer_(std::exchange(reporting, &visitor)) {}
+Saved::Report::~Report() { reporting = outer_; }
+
+bool Saved::reported(const Saved& original) {
+  if (!reporting) return false;
+  original.references(*reporting);
+  return true;
+}
+
+void visit_references(const Node& node, ReferenceVisitor& visitor) {
+  for (std::uint32_t i = 0; i < node.edge_count(); ++i) {
+    const Edge& e = node.edge(i);
+    if (!e) continue;
+    if (e.leaf) {
+      visitor.tensor(*e.tensor());
+    } else {
+      visitor.node(*e.node());
+    }
+  }
+  node.references(visitor);
+  if (!node.has_extras()) return;
+  for (const HookEntry& h : node.extras_.load(std::memory_order_relaxed)->hooks) {
+    if (h.python) visitor.python(h.python);
+  }
 }
 
 Saved Saved::output(const Tensor& result, std::uint32_t nr) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/autograd/references.h"
 #include "engine/core/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -37,6 +38,7 @@ struct HookEntry {
   std::int64_t id;
   std::uint32_t nr;  // which output of the node; 0 for a leaf
   TensorHook hook;
+  void* python = nullptr;  // the Python callable inside, for the garbage collector
 };
 
 // .grad of a non-leaf tensor on which retain_grad() was called; shared by the tensor and its node,
@@ -56,25 +58,31 @@ class Node : public RefCounted, public Pooled {
   virtual Gradients apply(Gradients grads) = 0;
   // Frees what was saved for apply(); a later apply() throws the "second time" error.
   virtual void release() {}
+  // Reports the tensors and nodes it holds besides its edges, for visit_references.
+  virtual void references(ReferenceVisitor&) const {}
 
   std::uint32_t edge_count() const { return edge_count_; }
   Edge& edge(std::uint32_t i) { return edges_[i]; }
   const Edge& edge(std::uint32_t i) const { return edges_[i]; }
   // Is the gradient of input i wanted at all?
   bool needs(std::uint32_t i) const { return static_cast<bool>(edges_[i]); }
+  // How many the process has made so far.
+  static std::uint64_t made();
   // Later nodes have higher numbers; backward visits in descending order.
   std::uint64_t sequence() const { return sequence_; }
 
   // Hooks on gradients that arrive at output `nr`. The returned id removes it.
-  std::int64_t add_hook(std::uint32_t nr, TensorHook hook);
+  std::int64_t add_hook(std::uint32_t nr, TensorHook hook, void* python = nullptr);
   void remove_hook(std::int64_t id);
   std::vector<HookEntry> hooks() const;  // a snapshot
   void retain(std::uint32_t nr, Ref<GradSlot> slot);
   void drop_retained(std::uint32_t nr, const GradSlot* slot);  // the tensor got another grad_fn
   std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> retained() const;
+  void clear_hooks();
   bool has_extras() const { return extras_.load(std::memory_order_acquire) != nullptr; }
 
  private:
+  friend void visit_references(const Node& node, ReferenceVisitor& visitor);
   struct Extras;
   Extras& extras();
   static constexpr std::uint32_t kInlineEdges = 3;
@@ -93,6 +101,13 @@ class Saved {
  public:
   Saved() = default;
   explicit Saved(const Tensor& input);
+  Saved(const Saved& o) : version_(o.version_), nr_(o.nr_), output_(o.output_) {
+    if (!reported(o)) tensor_ = o.tensor_;
+  }
+  Saved(Saved&&) noexcept = default;
+  Saved& operator=(const Saved&) = default;
+  Saved& operator=(Saved&&) noexcept = default;
+  ~Saved() = default;
   // A result of the op itself: kept without its tape, else tensor and node would own each other.
   static Saved output(const Tensor& result, std::uint32_t nr = 0);
 
@@ -101,8 +116,31 @@ class Saved {
   Tensor get(Node* owner) const;
   Tensor get_data(const char* node_name) const;  // version-checked, without tape
   void reset() { tensor_ = Tensor(); }
+  void references(ReferenceVisitor& visitor) const {
+    if (tensor_.defined()) visitor.tensor(*tensor_.impl());
+  }
+  // Reports every Saved inside `closure`. Lambdas don't say what they capture, but copying one
+  // copies each of its captures: while this runs, a copy of a Saved is reported and stays empty.
+  template <class F>
+  static void references_of(const F& closure, ReferenceVisitor& visitor) {
+    const Report running(visitor);
+    const F copy(closure);
+    (void)copy;
+  }
 
  private:
+  class Report {
+   public:
+    explicit Report(ReferenceVisitor& visitor);
+    Report(const Report&) = delete;
+    Report& operator=(const Report&) = delete;
+    ~Report();
+
+   private:
+    ReferenceVisitor* outer_;
+  };
+  static bool reported(const Saved& original);  // false unless a Report is running
+
   Tensor tensor_;
   std::uint32_t version_ = 0;
   std::uint32_t nr_ = 0;
@@ -154,8 +192,10 @@ void set_view(const Tensor& view, const Tensor& base,
               ViewInfo::Creation creation = ViewInfo::Creation::normal);
 
 // Names the tensor for hooks and .grad; used by the Python layer.
-std::int64_t add_hook(const Tensor& t, TensorHook hook);
-std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook);
+// `python`: the callable inside the hook, if it is Python's.
+std::int64_t add_hook(const Tensor& t, TensorHook hook, void* python = nullptr);
+std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook,
+                                  void* python = nullptr);
 void remove_hook(const Tensor& t, std::int64_t id);
 void retain_grad(const Tensor& t);
 bool retains_grad(const Tensor& t);
@@ -192,6 +232,10 @@ class FnNode final : public Node {
     Ref<Closure> f;  // freed after the lock
     const std::lock_guard lock(lock_of(this));
     std::swap(f, f_);
+  }
+  void references(ReferenceVisitor& visitor) const override {
+    const std::lock_guard lock(lock_of(this));
+    if (f_) Saved::references_of(f_->f, visitor);
   }
 
  private:

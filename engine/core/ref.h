@@ -48,6 +48,11 @@ class RefCounted {
   }
   // True if the caller's reference is the only one and Python has none.
   bool unique() const noexcept { return state_.load(std::memory_order_acquire) == kOne; }
+  // References that C++ holds; 0 once Python counts them.
+  std::uintptr_t use_count() const noexcept {
+    const std::uintptr_t s = state_.load(std::memory_order_acquire);
+    return s & 1 ? s >> 1 : 0;
+  }
   void* py_object() const noexcept {
     const std::uintptr_t s = state_.load(std::memory_order_acquire);
     return s & 1 ? nullptr : reinterpret_cast<void*>(s);

@@ -183,14 +183,16 @@ struct Boxed {
     }
     return n;
   }();
-  std::array<Tensor, kTensors> tensors;
+  std::array<Tensor, kTensors> made;  // of numbers
   std::array<const Tensor*, kTensors> pointers;
   Scalars scalars;
 
   explicit Boxed(Value* args) {
     for (std::size_t k = 0; k < kTensors; ++k) {
-      tensors[k] = detail::unbox_tensor(args[k]);
-      pointers[k] = &tensors[k];
+      pointers[k] = std::get_if<Tensor>(&args[k]);
+      if (pointers[k]) continue;
+      made[k] = detail::unbox_tensor(args[k]);
+      pointers[k] = &made[k];
     }
     bool floating = false;
     for (std::size_t k = 0; k < kScalars; ++k) {
@@ -207,7 +209,10 @@ struct Boxed {
           std::holds_alternative<std::monostate>(args[2])) {
         fail(ErrorKind::runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
       }
-      if (floating && is_integral(tensors[0].dtype())) tensors[0] = to(tensors[0], default_dtype());
+      if (floating && is_integral(pointers[0]->dtype())) {
+        made[0] = to(*pointers[0], default_dtype());
+        pointers[0] = &made[0];
+      }
     }
     validate<Op>(pointers, scalars);
   }
@@ -230,7 +235,7 @@ void boxed_call(Value* args, Value* results) {
 template <class Op>
 void boxed_inplace(Value* args) {
   const Boxed<Op> b(args);
-  if (!same(b.tensors[0], std::get<Tensor>(args[0]))) {
+  if (!same(*b.pointers[0], std::get<Tensor>(args[0]))) {
     fail(ErrorKind::runtime, "result type Float can't be cast to the desired output type " +
                                  std::string(info(std::get<Tensor>(args[0]).dtype()).scalar));
   }

@@ -33,6 +33,9 @@ class MapNode final : public Node {
   std::string name() const override;
   void release() override;
   Gradients apply(Gradients grads) override;
+  void references(ReferenceVisitor& visitor) const override {
+    for (const Saved& s : saved_) s.references(visitor);
+  }
 
  private:
   struct Undo {  // of broadcasting and promotion

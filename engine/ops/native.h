@@ -28,9 +28,21 @@ template <class T>
 struct Unbox {  // string, DType, Device, Generator*
   static T from(const Value& v) { return std::get<T>(v); }
 };
+// A Tensor argument where it lies, or the tensor that a number stands for.
+class TensorArgument {
+ public:
+  explicit TensorArgument(const Value& v) : given_(std::get_if<Tensor>(&v)) {
+    if (!given_) made_ = unbox_tensor(v);
+  }
+  operator const Tensor&() const { return given_ ? *given_ : made_; }  // NOLINT: an argument
+
+ private:
+  const Tensor* given_;
+  Tensor made_;
+};
 template <>
 struct Unbox<Tensor> {
-  static Tensor from(const Value& v) { return unbox_tensor(v); }
+  static TensorArgument from(const Value& v) { return TensorArgument(v); }
 };
 template <>
 struct Unbox<Scalar> {

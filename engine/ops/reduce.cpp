@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "engine/backend/cpu/reduce.h"
 #include "engine/core/iter.h"
@@ -70,19 +69,29 @@ struct Axis {
   std::int64_t size, stride;  // bytes
 };
 
-// Merges neighbours (slowest first) that are one run in memory.
-std::vector<Axis> merge(const std::vector<Axis>& axes) {
-  std::vector<Axis> out;
-  for (const Axis& a : axes) {
-    if (a.size == 1) continue;
-    if (!out.empty() && out.back().stride == a.stride * a.size) {
-      out.back() = {out.back().size * a.size, a.stride};
+// Dimensions, slowest first; neighbours that are one run in memory are merged as they are added.
+class Axes {
+ public:
+  void add(std::int64_t size, std::int64_t stride) {
+    if (size == 1) return;
+    if (count_ > 0 && back().stride == stride * size) {
+      at_[count_ - 1] = {back().size * size, stride};
     } else {
-      out.push_back(a);
+      at_[count_++] = {size, stride};
     }
   }
-  return out;
-}
+  void set(Axis one) {
+    at_[0] = one;
+    count_ = 1;
+  }
+  int count() const { return count_; }
+  const Axis& operator[](int i) const { return at_[i]; }
+  const Axis& back() const { return at_[count_ - 1]; }
+
+ private:
+  Axis at_[Dims::kMaxDims];
+  int count_ = 0;
+};
 
 }  // namespace
 
@@ -122,10 +131,10 @@ Tensor restore_dims(const Tensor& t, std::uint64_t mask, std::int64_t rank, bool
 Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim, Tensor* index) {
   const DType dtype = self.dtype();
   const std::int64_t item = item_size(dtype);
-  std::vector<Axis> kept, gone;
+  Axes kept, gone;
   std::int64_t count = 1;
   for (std::int64_t i = 0; i < self.dim(); ++i) {
-    (mask >> i & 1 ? gone : kept).push_back({self.shape()[i], self.strides()[i] * item});
+    (mask >> i & 1 ? gone : kept).add(self.shape()[i], self.strides()[i] * item);
     if (mask >> i & 1) count *= self.shape()[i];
   }
   const Tensor out =
@@ -139,10 +148,8 @@ Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim
              "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
              "reduction dim with the 'dim' argument.");
   }
-  Tensor source = self;
-  gone = merge(gone);
-  kept = merge(kept);
-  if (count > 0 && gone.size() > 1) {
+  Tensor copy;
+  if (count > 0 && gone.count() > 1) {
     // Kept dimensions first, reduced ones last and dense.
     Dims order;
     for (std::int64_t i = 0; i < self.dim(); ++i) {
@@ -152,19 +159,20 @@ Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim
       if (mask >> i & 1) order.push_back(i);
     }
     const NoGrad off;
-    source = contiguous(permute(detach(self), order));
-    gone = {{count, item}};
-    kept = {{outer, count * item}};
+    copy = contiguous(permute(detach(self), order));
+    gone.set({count, item});
+    kept.set({outer, count * item});
   }
-  if (gone.empty()) gone = {{count, item}};
-  if (kept.empty()) kept = {{1, 0}};
+  if (gone.count() == 0) gone.set({count, item});
+  if (kept.count() == 0) kept.set({1, 0});
 
+  const char* source = copy.defined() ? copy.data() : self.data();
   const Axis inner = kept.back();
   const std::int64_t rows = outer / inner.size;
   const std::int64_t osize = item_size(out.dtype());
   for (std::int64_t row = 0; row < rows; ++row) {
     std::int64_t at = row, offset = 0;
-    for (std::size_t k = kept.size() - 1; k-- > 0;) {
+    for (int k = kept.count() - 1; k-- > 0;) {
       offset += at % kept[k].size * kept[k].stride;
       at /= kept[k].size;
     }
@@ -177,7 +185,7 @@ Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim
       args.index = index->data() + row * inner.size * 8;
       args.index_stride = 8;
     }
-    args.in = source.data() + offset;
+    args.in = source + offset;
     args.in_outer = inner.stride;
     args.in_reduce = gone[0].stride;
     treadle::reduce(id_of(op), dtype, args);

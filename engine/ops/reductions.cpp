@@ -22,8 +22,11 @@ std::int64_t reduced_count(const Tensor& t, std::uint64_t mask) {
   return n;
 }
 
-Tensor in_dtype(const Tensor& self, std::optional<DType> dtype) {
-  return dtype && *dtype != self.dtype() ? to(self, *dtype) : self;
+// The tensor itself, or its conversion, which `owner` keeps. (Not a copy of the handle: counting a
+// reference to a tensor that Python knows takes the GIL.)
+const Tensor& in_dtype(const Tensor& self, std::optional<DType> dtype, Tensor& owner) {
+  if (!dtype || *dtype == self.dtype()) return self;
+  return owner = to(self, *dtype);
 }
 
 void check_floating(const Tensor& t, const char* op) {
@@ -39,7 +42,8 @@ void check_floating(const Tensor& t, const char* op) {
 }  // namespace
 
 Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  const Tensor self = in_dtype(input, dtype);
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
   const std::uint64_t mask = dim_mask(dim, self.dim());
   Tensor out = reduce(Reduction::sum, self, mask, keepdim);
   if (dtype && out.dtype() != *dtype) out = to(out, *dtype);
@@ -53,7 +57,8 @@ Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DTy
 }
 
 Tensor mean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
-  const Tensor self = in_dtype(input, dtype);
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
   check_floating(self, "mean");
   const std::uint64_t mask = dim_mask(dim, self.dim());
   const double n = static_cast<double>(reduced_count(self, mask));
@@ -161,9 +166,9 @@ Tensor all(const Tensor& self) {
 }
 
 Tensor cumsum(const Tensor& input, std::int64_t dim, std::optional<DType> dtype) {
-  const Tensor self = in_dtype(input, dtype                        ? dtype
-                                      : is_integral(input.dtype()) ? std::optional(DType::int64)
-                                                                   : std::nullopt);
+  if (!dtype && is_integral(input.dtype())) dtype = DType::int64;
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
   dim = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return clone(self);
   Tensor out;
@@ -216,7 +221,8 @@ Tensor prod_gradient(const Tensor& g, const Tensor& x, std::int64_t dim) {
 }
 
 Tensor prod_dim(const Tensor& input, std::int64_t dim, bool keepdim, std::optional<DType> dtype) {
-  const Tensor self = in_dtype(input, dtype);
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
   dim = wrap_dim(dim, self.dim());
   const std::uint64_t mask = self.dim() == 0 ? 0 : std::uint64_t{1} << dim;
   Tensor out = reduce(Reduction::prod, self, mask, keepdim);
@@ -285,7 +291,8 @@ Tensor std_dim(const Tensor& self, const Dims& dim, bool unbiased, bool keepdim)
 
 Tensor norm(const Tensor& input, const std::optional<Scalar>& p, const Dims& dim, bool keepdim,
             std::optional<DType> dtype) {
-  const Tensor self = in_dtype(input, dtype);
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
   check_floating(self, "norm");
   const double order = p ? p->f : 2.0;
   if (order == 2) return safe_sqrt(sum(square(self), dim, keepdim));

@@ -7,6 +7,7 @@
 
 #include "engine/core/context.h"
 #include "engine/python/bind/bind.h"
+#include "engine/python/bind/gc.h"
 
 namespace treadle::bind {
 namespace {
@@ -22,7 +23,6 @@ class PyHook {
   ~PyHook() {
     if (fn_) py_hooks.dec_ref(fn_);
   }
-  PyObject* fn() const { return fn_; }
 
   Tensor operator()(const Tensor& grad) const {
     const nb::gil_scoped_acquire gil;
@@ -68,11 +68,6 @@ nb::tuple tuple_of(const std::vector<Tensor>& tensors) {
 // --- nodes
 // -----------------------------------------------------------------------------------------
 
-Py_ssize_t node_dict_offset = 0;
-
-int node_traverse(PyObject* self, visitproc visit, void* arg);
-int node_clear(PyObject* self);
-
 // The node of one call of an autograd.Function. Its Python object is the `ctx` that the user's
 // forward and backward get; what it saves, and which outputs it knows, live here.
 class FunctionNode final : public Node {
@@ -95,6 +90,10 @@ class FunctionNode final : public Node {
     released_ = !saved_.empty();
   }
 
+  void references(ReferenceVisitor& visitor) const override {
+    for (const Saved& s : saved_) s.references(visitor);
+  }
+
   void save(std::vector<Saved> saved) { saved_ = std::move(saved); }
   std::vector<Tensor> saved() {
     if (released_) released_error();
@@ -111,37 +110,42 @@ class FunctionNode final : public Node {
 
 using FunctionBox = Box<FunctionNode>;
 
-PyType_Slot node_slots[] = {
-    {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-    {0, nullptr},
-};
+// nanobind gives each of its types a __dict__ slot of its own, also one that derives from another.
+Py_ssize_t node_dict_offset = 0, function_dict_offset = 0;
 
+template <Py_ssize_t* DictOffset>
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  if (const int stop = visit_dict(self, node_dict_offset, visit, arg)) return stop;
+  if (const int stop = visit_dict(self, *DictOffset, visit, arg)) return stop;
   if (!nb::inst_ready(nb::handle(self))) return 0;
-  const Node* node = node_of(self);
-  if (!node) return 0;
-  for (std::uint32_t i = 0; i < node->edge_count(); ++i) {
-    if (const int stop = visit_ref(node->edge(i).target.get(), visit, arg)) return stop;
-  }
-  return node->has_extras() ? visit_hooks(node->hooks(), visit, arg) : 0;
+  return visit_graph(*node_of(self), visit, arg);
 }
 
+template <Py_ssize_t* DictOffset>
 int node_clear(PyObject* self) {
-  clear_dict(self, node_dict_offset);
+  clear_dict(self, *DictOffset);
   if (!nb::inst_ready(nb::handle(self))) return 0;
-  if (Node* node = node_of(self)) {
-    for (const HookEntry& hook : node->hooks()) node->remove_hook(hook.id);
-    for (std::uint32_t i = 0; i < node->edge_count(); ++i) node->edge(i) = Edge{};
-  }
+  Node& node = *node_of(self);
+  node.clear_hooks();
+  node.release();
+  for (std::uint32_t i = 0; i < node.edge_count(); ++i) node.edge(i) = Edge{};
   return 0;
 }
 
+template <Py_ssize_t* DictOffset>
+PyType_Slot* node_slots() {
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void*>(&node_traverse<DictOffset>)},
+      {Py_tp_clear, reinterpret_cast<void*>(&node_clear<DictOffset>)},
+      {0, nullptr},
+  };
+  return slots;
+}
+
 void bind_node(nb::module_& m) {
-  auto node = nb::class_<NodeBox>(m, "Node", nb::dynamic_attr(), nb::is_weak_referenceable(),
-                                  nb::type_slots(node_slots), "One step of the tape.");
+  auto node =
+      nb::class_<NodeBox>(m, "Node", nb::dynamic_attr(), nb::is_weak_referenceable(),
+                          nb::type_slots(node_slots<&node_dict_offset>()), "One step of the tape.");
   types.node = reinterpret_cast<PyTypeObject*>(node.ptr());
   node_dict_offset = dict_offset_of(types.node);
   node.def("name", [](NodeBox& n) { return n.object->name(); })
@@ -170,8 +174,10 @@ void bind_node(nb::module_& m) {
                    })
       .def("_sequence_nr", [](NodeBox& n) { return n.object->sequence(); });
 
-  auto function =
-      nb::class_<FunctionBox>(m, "_FunctionBase", node, "What autograd.Function's ctx is.");
+  auto function = nb::class_<FunctionBox>(m, "_FunctionBase", node,
+                                          nb::type_slots(node_slots<&function_dict_offset>()),
+                                          "What autograd.Function's ctx is.");
+  function_dict_offset = dict_offset_of(reinterpret_cast<PyTypeObject*>(function.ptr()));
   function
       .def_static(
           "_make",
@@ -225,10 +231,11 @@ void bind_hooks(nb::module_& m) {
     if (!tensor.requires_grad()) {
       fail(ErrorKind::runtime, "cannot register a hook on a tensor that doesn't require gradient");
     }
-    return add_hook(tensor, PyHook(fn.ptr()));
+    return add_hook(tensor, PyHook(fn.ptr()), fn.ptr());
   });
   m.def("_add_accumulated_hook", [](nb::handle t, nb::handle fn) {
-    return add_accumulated_hook(expect_tensor(t.ptr(), "self"), PyAccumulatedHook(fn.ptr()));
+    return add_accumulated_hook(expect_tensor(t.ptr(), "self"), PyAccumulatedHook(fn.ptr()),
+                                fn.ptr());
   });
   m.def("_remove_hook",
         [](nb::handle t, std::int64_t id) { remove_hook(expect_tensor(t.ptr(), "self"), id); });
@@ -304,34 +311,6 @@ PyObject* wrap(const Ref<Node>& node) {
     return object;
   }
   return hand_over(types.node, node.get());
-}
-
-// --- garbage collection
-// ------------------------------------------------------------------------------
-
-int visit_ref(const RefCounted* object, visitproc visit, void* arg) {
-  if (object) Py_VISIT(static_cast<PyObject*>(object->py_object()));
-  return 0;
-}
-
-int visit_dict(PyObject* self, Py_ssize_t dict_offset, visitproc visit, void* arg) {
-  Py_VISIT(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + dict_offset));
-  return 0;
-}
-
-void clear_dict(PyObject* self, Py_ssize_t dict_offset) {
-  Py_CLEAR(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + dict_offset));
-}
-
-int visit_hooks(const std::vector<HookEntry>& hooks, visitproc visit, void* arg) {
-  for (const HookEntry& entry : hooks) {
-    if (const auto* hook = entry.hook.target<PyHook>()) Py_VISIT(hook->fn());
-  }
-  return 0;
-}
-
-Py_ssize_t dict_offset_of(PyTypeObject* type) {
-  return nb::cast<Py_ssize_t>(nb::handle(reinterpret_cast<PyObject*>(type)).attr("__dictoffset__"));
 }
 
 void bind_autograd(nb::module_& m) {

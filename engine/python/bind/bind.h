@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -89,12 +90,21 @@ int guarded_int(F&& f) noexcept {
 // Releases the GIL while work runs that calls no Python.
 class WithoutGil {
  public:
-  WithoutGil() : state_(PyEval_SaveThread()) {}
+  WithoutGil() {
+    threads_.fetch_add(1, std::memory_order_relaxed);  // before others can take the GIL
+    state_ = PyEval_SaveThread();
+  }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() {
+    PyEval_RestoreThread(state_);
+    threads_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // How many threads are doing so. Ask with the GIL.
+  static int threads() { return threads_.load(std::memory_order_relaxed); }
 
  private:
+  static inline std::atomic<int> threads_{0};
   PyThreadState* state_;
 };
 
@@ -151,13 +161,6 @@ PyObject* hand_over(PyTypeObject* type, T* object) {
   return made;
 }
 
-// --- garbage collection: a reference that C++ holds is one of the PyObject, if there is one
-// ----------
-int visit_ref(const RefCounted* object, visitproc visit, void* arg);
-int visit_dict(PyObject* self, Py_ssize_t dict_offset, visitproc visit, void* arg);
-void clear_dict(PyObject* self, Py_ssize_t dict_offset);
-int visit_hooks(const std::vector<HookEntry>& hooks, visitproc visit, void* arg);
-Py_ssize_t dict_offset_of(PyTypeObject* type);
 // The tensor, or TypeError naming `what`.
 Tensor expect_tensor(PyObject* o, const char* what);
 
@@ -189,6 +192,7 @@ void bind_create(nb::module_& m);    // create.cpp: tensor, as_tensor, from_nump
 void bind_exchange(nb::module_& m);  // dlpack.cpp
 void bind_autograd(nb::module_& m);  // autograd.cpp
 void bind_random(nb::module_& m);    // random.cpp: Generator
+void bind_gc();                      // gc.cpp: what the garbage collector is told
 void bind_config(nb::module_& m);    // config.cpp: versions, ISA, BLAS, threads
 
 }  // namespace treadle::bind

@@ -99,6 +99,12 @@ std::string string_of(PyObject* unicode) {
 }
 
 bool to_int(PyObject* o, std::int64_t* out) {
+  if (Py_TYPE(o) == &PyLong_Type) {  // the rest is for what has __index__
+    const long long value = PyLong_AsLongLong(o);
+    if (value == -1 && PyErr_Occurred()) raise_python();
+    *out = value;
+    return true;
+  }
   if (PyFloat_Check(o) || !PyIndex_Check(o)) return false;
   if (is_tensor(o) &&
       (impl_of(o)->dtype == DType::float32 || impl_of(o)->dtype == DType::float64)) {
@@ -138,8 +144,13 @@ bool to_scalar(PyObject* o, Scalar* out) {
     }
     return true;
   }
-  if (PyUnicode_Check(o) || PyComplex_Check(o)) return false;
   std::int64_t integer = 0;
+  if (Py_TYPE(o) == &PyLong_Type) {
+    to_int(o, &integer);
+    *out = Scalar(integer);
+    return true;
+  }
+  if (PyUnicode_Check(o) || PyComplex_Check(o)) return false;
   if (to_int(o, &integer)) {
     *out = Scalar(integer);
     return true;

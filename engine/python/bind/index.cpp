@@ -8,27 +8,29 @@
 namespace treadle::bind {
 namespace {
 
-struct Indexed {
-  Tensor view;  // after the basic part
+// What is indexed after the basic part of the index: `self` itself, or a view of it. (Not a copy of
+// self's handle: counting a reference to a tensor that Python knows takes the GIL.)
+class Indexed {
+ public:
+  explicit Indexed(const Tensor& self) : self_(self) {}
+  const Tensor& at() const { return view_.defined() ? view_ : self_; }
+  void set(Tensor view) { view_ = std::move(view); }
+  // As a result of its own.
+  Tensor take() { return view_.defined() ? std::move(view_) : alias(self_); }
+
   std::vector<Tensor>
       tensors;  // one for each dimension up to the last indexed one; undefined: whole
   bool advanced = false;
-  bool copied = false;  // view is self itself: a getter has to make an alias
+
+ private:
+  const Tensor& self_;
+  Tensor view_;
 };
 
 bool is_sequence_index(PyObject* o) {
+  if (Py_TYPE(o) == &PyLong_Type || PySlice_Check(o)) return false;  // the usual ones, quickly
   return !PyTuple_Check(o) && !PyUnicode_Check(o) && (PyList_Check(o) || PyObject_CheckBuffer(o)) &&
          !is_tensor(o);
-}
-
-std::optional<std::int64_t> slice_bound(PyObject* slice, const char* which) {
-  const nb::object bound = nb::handle(slice).attr(which);
-  if (bound.is_none()) return std::nullopt;
-  std::int64_t value = 0;
-  if (!to_int(bound.ptr(), &value)) {
-    fail(ErrorKind::type, "slice indices must be integers or None or have an __index__ method");
-  }
-  return value;
 }
 
 // How many dimensions of self an item uses up.
@@ -39,63 +41,60 @@ std::int64_t consumes(PyObject* item) {
 }
 
 Indexed apply_index(const Tensor& self, PyObject* index) {
-  std::vector<nb::object> items;
-  if (PyTuple_Check(index)) {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(index); ++i) {
-      items.push_back(nb::borrow(PyTuple_GetItem(index, i)));
-    }
-  } else {
-    items.push_back(nb::borrow(index));
-  }
+  const bool tuple = PyTuple_Check(index);
+  const Py_ssize_t count = tuple ? PyTuple_Size(index) : 1;
+  std::vector<nb::object> converted;  // lists and arrays, by their position
+  const auto item_at = [&](Py_ssize_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at < converted.size() && converted[at].is_valid()) return converted[at].ptr();
+    return tuple ? PyTuple_GetItem(index, i) : index;
+  };
   std::int64_t used = 0;
-  for (nb::object& item : items) {
-    if (is_sequence_index(item.ptr())) item = nb::steal(wrap(tensor_from_index(item.ptr())));
-    used += consumes(item.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = item_at(i);
+    if (is_sequence_index(item)) {
+      converted.resize(static_cast<std::size_t>(count));
+      converted[static_cast<std::size_t>(i)] = nb::steal(wrap(tensor_from_index(item)));
+    }
+    used += consumes(item_at(i));
   }
   if (used > self.dim()) {
     fail(ErrorKind::index,
-         self.dim() == 0 && items.size() == 1
+         self.dim() == 0 && count == 1
              ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to "
                "convert a 0-dim tensor to a number"
              : "too many indices for tensor of dimension " + std::to_string(self.dim()));
   }
 
-  Indexed r;
-  r.view = self;
-  r.copied = true;
+  Indexed r(self);
   std::int64_t dim = 0;
   const auto add_tensor = [&](const Tensor& t) {
     while (static_cast<std::int64_t>(r.tensors.size()) < dim) r.tensors.emplace_back();
     r.tensors.push_back(t);
     r.advanced = true;
   };
-  for (const nb::object& item : items) {
-    PyObject* o = item.ptr();
+  for (Py_ssize_t n = 0; n < count; ++n) {
+    PyObject* o = item_at(n);
     if (o == Py_Ellipsis) {
       dim += self.dim() - used;
       continue;
     }
     if (o == Py_None) {
-      r.view = unsqueeze(r.view, dim++);
-      r.copied = false;
+      r.set(unsqueeze(r.at(), dim++));
       continue;
     }
     if (PyBool_Check(o)) {
-      r.view = unsqueeze(r.view, dim);
+      r.set(unsqueeze(r.at(), dim));
       add_tensor(full({1}, Scalar(o == Py_True), DType::boolean));
       ++dim;
       continue;
     }
     if (PySlice_Check(o)) {
-      const std::optional<std::int64_t> step = slice_bound(o, "step");
-      const auto start = slice_bound(o, "start"), stop = slice_bound(o, "stop");
-      if (step && *step <= 0) {
-        fail(ErrorKind::value,
-             *step == 0 ? "step cannot be zero" : "step must be greater than zero");
-      }
-      if (start || stop || step.value_or(1) != 1) {
-        r.view = slice(r.view, dim, start, stop, step.value_or(1));
-        r.copied = false;
+      Py_ssize_t start = 0, stop = 0, step = 0;
+      if (PySlice_Unpack(o, &start, &stop, &step) < 0) raise_python();
+      if (step < 0) fail(ErrorKind::value, "step must be greater than zero");
+      if (start != 0 || stop != PY_SSIZE_T_MAX || step != 1) {
+        r.set(slice(r.at(), dim, start, stop, step));
       }
       ++dim;
       continue;
@@ -103,10 +102,9 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
     if (is_tensor(o)) {
       const Tensor t = tensor_of(o);
       if (t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::boolean) {
-        r.view = select(r.view, dim, t.item_int());
-        r.copied = false;
+        r.set(select(r.at(), dim, t.item_int()));
       } else {
-        if (t.dtype() == DType::boolean && t.dim() == 0) r.view = unsqueeze(r.view, dim);
+        if (t.dtype() == DType::boolean && t.dim() == 0) r.set(unsqueeze(r.at(), dim));
         const bool mask = t.dtype() == DType::boolean;
         add_tensor(mask && t.dim() == 0 ? reshape(t, {1}) : t);
         dim += mask ? std::max<std::int64_t>(t.dim(), 1) : 1;
@@ -115,13 +113,12 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
     }
     std::int64_t i = 0;
     if (to_int(o, &i)) {
-      const std::int64_t size = r.view.shape()[dim];
+      const std::int64_t size = r.at().shape()[dim];
       if (i < -size || i >= size) {
         fail(ErrorKind::index, "index " + std::to_string(i) + " is out of bounds for dimension " +
                                    std::to_string(dim) + " with size " + std::to_string(size));
       }
-      r.view = select(r.view, dim, i);
-      r.copied = false;
+      r.set(select(r.at(), dim, i));
       continue;
     }
     if (PyUnicode_Check(o)) fail(ErrorKind::type, "new(): invalid data type 'str'");
@@ -159,38 +156,40 @@ PyObject* get_item(PyObject* self, PyObject* index) {
         return wrap(select(*t, 0, i));
       }
     }
-    Indexed r = apply_index(tensor_of(self), index);
-    if (r.advanced) return wrap(treadle::index(r.view, r.tensors));
-    return wrap(r.copied ? alias(r.view) : std::move(r.view));
+    const Borrowed t(self);
+    Indexed r = apply_index(*t, index);
+    return wrap(r.advanced ? treadle::index(r.at(), r.tensors) : r.take());
   });
 }
 
 int set_item(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     if (!value) fail(ErrorKind::type, "cannot delete elements of a Tensor");
-    const Indexed r = apply_index(tensor_of(self), index);
+    const Borrowed t(self);
+    const Indexed r = apply_index(*t, index);
+    const Tensor& at = r.at();
     Scalar number;
     const bool is_number = !is_tensor(value) && to_scalar(value, &number);
     if (is_number && !r.advanced) {
-      fill_(r.view, number);
+      fill_(at, number);
       return 0;
     }
     Tensor source;
     if (is_number) {
-      source = full({}, number, r.view.dtype());
+      source = full({}, number, at.dtype());
     } else if (is_tensor(value)) {
       source = tensor_of(value);
     } else if (is_sequence_index(value) || PyTuple_Check(value)) {
-      source = tensor_from_data(value, r.view.dtype());
+      source = tensor_from_data(value, at.dtype());
     } else {
       fail(ErrorKind::type, std::string("can't assign a ") + type_name(value) + " to a " +
-                                repr(r.view.dtype()) + " tensor");
+                                repr(at.dtype()) + " tensor");
     }
     if (r.advanced) {
-      if (source.dtype() != r.view.dtype()) source = to(source, r.view.dtype());
-      index_put_(r.view, r.tensors, source);
+      if (source.dtype() != at.dtype()) source = to(source, at.dtype());
+      index_put_(at, r.tensors, source);
     } else {
-      copy_(r.view, without_leading_ones(std::move(source), r.view.dim()));
+      copy_(at, without_leading_ones(std::move(source), at.dim()));
     }
     return 0;
   });

@@ -43,5 +43,6 @@ NB_MODULE(_C, m) {
   bind_create(m);
   bind_exchange(m);
   bind_autograd(m);
+  bind_gc();
   bind_config(m);
 }

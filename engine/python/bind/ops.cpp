@@ -96,7 +96,7 @@ PyTypeObject* result_type(const std::string& name, const std::vector<std::string
   return type;
 }
 
-PyObject* wrap_results(const Callable& c, std::vector<Value>& results) {
+PyObject* wrap_results(const Callable& c, Values& results) {
   const auto count = static_cast<Py_ssize_t>(results.size());
   if (count == 0) Py_RETURN_NONE;
   if (count == 1) return wrap_value(results[0]);
@@ -117,7 +117,7 @@ PyObject* wrap_results(const Callable& c, std::vector<Value>& results) {
 // -----------------------------------------------------------------------------------------
 
 // Small work keeps the GIL: letting it go and taking it again costs more than the op.
-bool is_large(const std::vector<Value>& values) {
+bool is_large(std::span<const Value> values) {
   constexpr std::int64_t kLarge = 1 << 14;
   for (const Value& v : values) {
     if (const Tensor* t = std::get_if<Tensor>(&v)) {
@@ -136,8 +136,8 @@ bool is_large(const std::vector<Value>& values) {
 }
 
 template <class F>
-void run(const std::vector<Value>& values, F f) {
-  if (is_large(values)) {
+void run(const Values& values, F f) {
+  if (is_large(values.span())) {
     const WithoutGil running;
     f();
   } else {
@@ -147,7 +147,7 @@ void run(const std::vector<Value>& values, F f) {
 
 PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed& parsed) {
   if (c.form == Form::inplace) {
-    run(parsed.values, [&] { invoke_inplace(*s.op, parsed.values); });
+    run(parsed.values, [&] { invoke_inplace(*s.op, parsed.values.span()); });
     Py_INCREF(given.self);
     return given.self;
   }
@@ -159,14 +159,14 @@ PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed&
       for (nb::handle item : nb::handle(parsed.out))
         outs.push_back(expect_tensor(item.ptr(), "out"));
     }
-    run(parsed.values, [&] { invoke_out(*s.op, parsed.values, outs); });
+    run(parsed.values, [&] { invoke_out(*s.op, parsed.values.span(), outs); });
     Py_INCREF(parsed.out);
     return parsed.out;
   }
-  std::vector<Value> results(static_cast<std::size_t>(s.schema->returns));
-  run(parsed.values, [&] { invoke(*s.op, parsed.values, results.data()); });
+  Values results(static_cast<std::size_t>(s.schema->returns));
+  run(parsed.values, [&] { invoke(*s.op, parsed.values.span(), results.span().data()); });
   if (parsed.requires_grad) {
-    for (Value& v : results) std::get<Tensor>(v).set_requires_grad(true);
+    for (Value& v : results.span()) std::get<Tensor>(v).set_requires_grad(true);
   }
   return wrap_results(c, results);
 }
@@ -174,7 +174,7 @@ PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed&
 [[noreturn]] void no_overload(const Callable& c, const Call& given) {
   std::string why;
   if (c.overloads.size() == 1) {
-    Parsed parsed;
+    Parsed parsed(c.overloads[0]);
     parse(c.overloads[0], c.form, given, &parsed, &why);
     fail(ErrorKind::type, why);
   }
@@ -182,27 +182,28 @@ PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed&
         ", but expected one of:\n";
   for (const Signature& s : c.overloads) {
     std::string reason;
-    Parsed parsed;
+    Parsed parsed(s);
     parse(s, c.form, given, &parsed, &reason);
     why += " * " + s.text(c.form) + "\n      didn't match: " + reason + "\n";
   }
   fail(ErrorKind::type, why);
 }
 
+constexpr std::size_t kMostCallables = 1024;
+const Callable* called[kMostCallables];  // what callables() owns
+
 PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                    PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
-    const Callable& c = *callables()[which];
+    const Callable& c = *called[which];
     const Call given{c.form == Form::function ? nullptr : self, args, nargs, kwnames};
     for (const Signature& s : c.overloads) {
-      Parsed parsed;
+      Parsed parsed(s);
       if (parse(s, c.form, given, &parsed, nullptr)) return call(c, s, given, parsed);
     }
     no_overload(c, given);
   });
 }
-
-constexpr std::size_t kMostCallables = 1024;
 
 template <std::size_t I>
 PyObject* trampoline(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -252,6 +253,7 @@ std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, For
     fail(ErrorKind::runtime,
          "the op table has more names than ops.cpp has trampolines: raise kMostCallables");
   }
+  called[callables().size()] = c.get();
   callables().push_back(std::move(c));
   return callables().size() - 1;
 }

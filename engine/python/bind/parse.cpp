@@ -35,8 +35,6 @@ struct Alias {
 constexpr Alias kAliases[] = {{"self", "input"}, {"self", "x"},           {"dim", "axis"},
                               {"other", "x2"},   {"keepdim", "keepdims"}, {"size", "shape"}};
 
-bool is_int_list(const Arg& arg) { return arg.type == ArgType::ints; }
-
 }  // namespace
 
 Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_of(definition)) {
@@ -56,6 +54,18 @@ Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_
   }
   if (self >= 0) --positional[1];
   creates = has_dtype && has_device;
+  for (const bool method : {false, true}) {
+    for (std::size_t i = 0; i < schema->args.size() && positional[method] == 1; ++i) {
+      const Arg& arg = schema->args[i];
+      if ((method && static_cast<int>(i) == self) || arg.keyword_only) continue;
+      if (arg.type == ArgType::ints && arg.list_size < 1) varargs[method] = static_cast<int>(i);
+      break;
+    }
+  }
+  if (schema->args.size() > Values::kMost) {
+    fail(ErrorKind::runtime, std::string(schema->name) + ": the schema has more than " +
+                                 std::to_string(Values::kMost) + " arguments");
+  }
 }
 
 std::string Signature::python_name(std::size_t i, Form form) const {
@@ -86,17 +96,14 @@ std::string Signature::text(Form form) const {
 
 namespace {
 
-// Fills *out; false if the object isn't of the argument's type.
-bool convert(const Arg& arg, bool number_ok, PyObject* o, Value* out) {
-  if (o == Py_None) {
-    if (!arg.optional) return false;
-    *out = std::monostate{};
-    return true;
-  }
+// Fills values[i]; false if the object isn't of the argument's type.
+bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::size_t i) {
+  if (o == Py_None) return arg.optional;  // None is what a fresh Value is
+  Value* out = &values[i];
   switch (arg.type) {
     case ArgType::tensor: {
       if (is_tensor(o)) {
-        *out = tensor_of(o);
+        values.borrow(i, o);
         return true;
       }
       Scalar number;
@@ -236,53 +243,17 @@ bool extra_keyword(const Signature& s, Form form, PyObject* keyword, PyObject* v
   return name == "pin_memory" && (value == Py_False || value == Py_None);
 }
 
-}  // namespace
-
-bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std::string* why) {
+// The objects given for each argument; null: none. False if a name is wrong or given twice.
+// `positional` are the call's, or the tuple of them.
+bool match(const Signature& s, Form form, const Call& call, std::span<PyObject* const> positional,
+           PyObject** given, Parsed* parsed, std::string* why) {
   const std::vector<Arg>& args = s.schema->args;
   const bool method = form != Form::function;
-  std::vector<PyObject*> given(args.size(), nullptr);
-  nb::object varargs;
-
-  // Positional arguments. x.view(2, 3): ints in place of the one list of ints.
-  Py_ssize_t nargs = call.nargs;
-  PyObject* const* positional = call.args;
-  PyObject* packed = nullptr;
-  const int most = s.positional[method];
-  if (nargs > 0 && PyIndex_Check(positional[0]) && !is_tensor(positional[0]) &&
-      !PyBool_Check(positional[0])) {
-    int only = -1;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      if ((method && static_cast<int>(i) == s.self) || args[i].keyword_only) continue;
-      only = static_cast<int>(i);
-      break;
-    }
-    if (most == 1 && only >= 0 && is_int_list(args[static_cast<std::size_t>(only)]) &&
-        args[static_cast<std::size_t>(only)].list_size < 1) {
-      varargs = nb::steal(PyTuple_New(nargs));
-      for (Py_ssize_t i = 0; i < nargs; ++i) {
-        Py_INCREF(positional[i]);
-        PyTuple_SetItem(varargs.ptr(), i, positional[i]);
-      }
-      packed = varargs.ptr();
-      positional = &packed;
-      nargs = 1;
-    }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const bool takes = next < positional.size() && !(method && static_cast<int>(i) == s.self);
+    given[i] = takes ? positional[next++] : nullptr;
   }
-  if (nargs > most) {
-    if (why) {
-      *why = op_name(s, form) + " takes " + std::to_string(most) + " positional argument" +
-             (most == 1 ? "" : "s") + " but " + std::to_string(nargs) +
-             (nargs == 1 ? " was" : " were") + " given";
-    }
-    return false;
-  }
-  Py_ssize_t next = 0;
-  for (std::size_t i = 0; i < args.size() && next < nargs; ++i) {
-    if (method && static_cast<int>(i) == s.self) continue;
-    given[i] = positional[next++];
-  }
-
   const Py_ssize_t keywords = call.kwnames ? PyTuple_Size(call.kwnames) : 0;
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject* keyword = PyTuple_GetItem(call.kwnames, k);
@@ -302,26 +273,59 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
     }
     given[static_cast<std::size_t>(i)] = value;
   }
+  return true;
+}
 
-  parsed->values.resize(args.size());
+}  // namespace
+
+bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std::string* why) {
+  const std::vector<Arg>& args = s.schema->args;
+  const bool method = form != Form::function;
+  std::span<PyObject* const> positional(call.args, static_cast<std::size_t>(call.nargs));
+  // x.view(2, 3): ints in place of the one list of ints.
+  nb::object packed;
+  PyObject* only = nullptr;
+  if (s.varargs[method] >= 0 && !positional.empty() && PyIndex_Check(positional[0]) &&
+      !is_tensor(positional[0]) && !PyBool_Check(positional[0])) {
+    packed = nb::steal(PyTuple_New(call.nargs));
+    if (!packed.is_valid()) raise_python();
+    for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+      Py_INCREF(call.args[i]);
+      PyTuple_SetItem(packed.ptr(), i, call.args[i]);
+    }
+    only = packed.ptr();
+    positional = {&only, 1};
+  }
+  const int most = s.positional[method];
+  if (static_cast<int>(positional.size()) > most) {
+    if (why) {
+      *why = op_name(s, form) + " takes " + std::to_string(most) + " positional argument" +
+             (most == 1 ? "" : "s") + " but " + std::to_string(positional.size()) +
+             (positional.size() == 1 ? " was" : " were") + " given";
+    }
+    return false;
+  }
+  PyObject* given[Values::kMost];
+  if (!match(s, form, call, positional, given, parsed, why)) return false;
+
   std::string missing;
   int missing_count = 0;
   Py_ssize_t position = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (method && static_cast<int>(i) == s.self) {
-      parsed->values[i] = tensor_of(call.self);
+      parsed->values.borrow(i, call.self);
       continue;
     }
     ++position;
     if (!given[i]) {
       if (args[i].has_default) {
-        parsed->values[i] = s.defaults[i];
+        if (s.defaults[i].index() != 0) parsed->values[i] = s.defaults[i];
       } else {
         missing += std::string(missing_count++ ? ", " : "") + "\"" + s.python_name(i, form) + "\"";
       }
       continue;
     }
-    if (convert(args[i], s.number_ok[i], given[i], &parsed->values[i])) continue;
+    if (convert(args[i], s.number_ok[i], given[i], parsed->values, i)) continue;
     if (why) {
       *why = op_name(s, form) + ": argument '" + s.python_name(i, form) + "' " +
              (args[i].keyword_only ? "" : "(position " + std::to_string(position) + ") ") +
@@ -337,18 +341,16 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
     }
     return false;
   }
+  if (method || s.self < 0) return true;
   // add(1, 2) has no tensor in it.
-  const bool any_number =
-      std::any_of(parsed->values.begin(), parsed->values.end(),
-                  [](const Value& v) { return std::holds_alternative<Tensor>(v); });
-  if (!any_number && s.self >= 0 &&
-      args[static_cast<std::size_t>(s.self)].type == ArgType::tensor &&
-      !std::holds_alternative<Tensor>(parsed->values[static_cast<std::size_t>(s.self)])) {
+  const auto self = static_cast<std::size_t>(s.self);
+  const std::span<const Value> values = parsed->values.span();
+  const auto is_tensor_value = [](const Value& v) { return std::holds_alternative<Tensor>(v); };
+  if (args[self].type == ArgType::tensor &&
+      std::none_of(values.begin(), values.end(), is_tensor_value)) {
     if (why) {
-      *why = op_name(s, form) + ": argument '" +
-             s.python_name(static_cast<std::size_t>(s.self), form) +
-             "' (position 1) must be Tensor, not " +
-             type_name(given[static_cast<std::size_t>(s.self)]);
+      *why = op_name(s, form) + ": argument '" + s.python_name(self, form) +
+             "' (position 1) must be Tensor, not " + type_name(given[self]);
     }
     return false;
   }

@@ -7,6 +7,7 @@
 
 #include "engine/ops/table.h"
 #include "engine/python/bind/bind.h"
+#include "engine/python/bind/values.h"
 
 namespace treadle::bind {
 
@@ -19,6 +20,7 @@ struct Signature {
   int self = -1;         // which argument a method is called on
   bool creates = false;  // takes requires_grad=, pin_memory= and layout= like PyTorch's creation
   int positional[2] = {0, 0};    // how many arguments may be positional: as function, as method
+  int varargs[2] = {-1, -1};     // the int list that x.view(2, 3) may spell out; -1: none
   std::vector<Value> defaults;   // monostate for required ones: see `required`
   std::vector<bool> number_ok;   // a Tensor argument that may be a Python number
   std::vector<PyObject*> names;  // interned, for identity comparison with keywords; never freed
@@ -38,7 +40,8 @@ struct Call {
 };
 
 struct Parsed {
-  std::vector<Value> values;
+  explicit Parsed(const Signature& s) : values(s.schema->args.size()) {}
+  Values values;
   PyObject* out = nullptr;  // borrowed
   bool requires_grad = false;
 };

@@ -3,6 +3,7 @@
 #include "engine/core/dtype.h"
 #include "engine/ops/names.h"
 #include "engine/python/bind/bind.h"
+#include "engine/python/bind/gc.h"
 #include "engine/python/bind/index.h"
 #include "engine/python/bind/methods.h"
 #include "engine/python/bind/number.h"
@@ -19,15 +20,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (const int stop = visit_dict(self, tensor_dict_offset, visit, arg)) return stop;
   if (!nb::inst_ready(nb::handle(self))) return 0;
-  const TensorImpl* impl = impl_of(self);
-  const GradMeta* meta = impl ? impl->grad_meta : nullptr;
-  if (!meta) return 0;
-  const RefCounted* held[] = {meta->grad.impl(), meta->grad_fn.get(),
-                              meta->view ? meta->view->base.impl() : nullptr};
-  for (const RefCounted* object : held) {
-    if (const int stop = visit_ref(object, visit, arg)) return stop;
-  }
-  return meta->hooks ? visit_hooks(*meta->hooks, visit, arg) : 0;
+  return visit_graph(*impl_of(self), visit, arg);
 }
 
 int clear(PyObject* self) {
@@ -306,8 +299,8 @@ void bind_tensor(nb::module_& m) {
   types.tensor = reinterpret_cast<PyTypeObject*>(c.ptr());
   tensor_dict_offset = dict_offset_of(types.tensor);
   const nb::object first = nb::inst_alloc(c);  // never marked ready, so nothing is destroyed
-  types.box_offset = reinterpret_cast<char*>(nb::inst_ptr<void>(first)) -
-                     reinterpret_cast<char*>(first.ptr());
+  types.box_offset =
+      reinterpret_cast<char*>(nb::inst_ptr<void>(first)) - reinterpret_cast<char*>(first.ptr());
 }
 
 }  // namespace treadle::bind

@@ -1,0 +1,50 @@
+// The values of one call: its arguments, or its results. A few fit without a heap block, and
+// tensors among the arguments are borrowed from Python, since counting a reference from C++ takes
+// the GIL each time.
+#pragma once
+#include <bit>
+#include <memory>
+#include <span>
+
+#include "engine/python/bind/bind.h"
+
+namespace treadle::bind {
+
+class Values {
+ public:
+  static constexpr std::size_t kMost = 64;  // bits of borrowed_
+
+  explicit Values(std::size_t count) : count_(count) {
+    if (count > kInline) heap_ = std::make_unique<Value[]>(count);
+    values_ = heap_ ? heap_.get() : inline_;
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  ~Values() {
+    for (std::uint64_t left = borrowed_; left; left &= left - 1) {
+      std::get_if<Tensor>(&values_[std::countr_zero(left)])->release();
+    }
+  }
+
+  // Makes value i the tensor `o`, which the caller keeps alive.
+  void borrow(std::size_t i, PyObject* o) {
+    TensorImpl* impl = impl_of(o);
+    std::memcpy(static_cast<void*>(&values_[i].emplace<Tensor>()), &impl, sizeof impl);
+    borrowed_ |= std::uint64_t{1} << i;
+  }
+  Value& operator[](std::size_t i) { return values_[i]; }
+  std::size_t size() const { return count_; }
+  std::span<Value> span() { return {values_, count_}; }
+  std::span<const Value> span() const { return {values_, count_}; }
+
+ private:
+  static constexpr std::size_t kInline = 6;
+
+  std::size_t count_;
+  std::uint64_t borrowed_ = 0;
+  Value* values_;
+  std::unique_ptr<Value[]> heap_;
+  Value inline_[kInline];
+};
+
+}  // namespace treadle::bind
