@@ -18,6 +18,7 @@ fail() {
 # made relative, so a second clone beside this one could share it through CCACHE_DIR.
 if command -v ccache >/dev/null 2>&1; then
   export FELLOE_CCACHE=ccache CCACHE_DIR="${CCACHE_DIR:-$root/build/ccache}" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros # as its manual asks for with precompiled headers
 fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
 # Interpreters which Debian doesn't ship are found here by felloe (X.Y/Python.h).

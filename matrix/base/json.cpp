@@ -3,6 +3,8 @@
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
 
+template class nlohmann::basic_json<>;
+
 namespace felloe {
 namespace {
 
