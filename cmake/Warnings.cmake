@@ -11,7 +11,7 @@ endif()
 if(FELLOE_SANITIZE)
   # Applied to everything in the build, so that library and test agree on the instrumentation.
   add_compile_options(-fsanitize=${FELLOE_SANITIZE} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer -g)
+                      -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FELLOE_SANITIZE})
 endif()
 if(FELLOE_FUZZ)
