@@ -228,8 +228,11 @@ TEMPLATE_TEST_CASE("gemm agrees with the plain triple loop for any strides", "[k
           for (std::int64_t p = 0; p < k; ++p) {
             const V x = a[static_cast<std::size_t>((i * g.a_row + p * g.a_col) / s)];
             const V y = b[static_cast<std::size_t>((p * g.b_row + j * g.b_col) / s)];
-            sum += static_cast<long double>(x) * static_cast<long double>(y);
-            whole += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+            if constexpr (functor::is_float<V>) {
+              sum += static_cast<long double>(x) * static_cast<long double>(y);
+            } else {
+              whole += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+            }
           }
           V& w = want[static_cast<std::size_t>((i * g.c_row + j * g.c_col) / s)];
           if constexpr (functor::is_float<V>) {
