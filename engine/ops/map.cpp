@@ -156,12 +156,16 @@ class Dense {
 
   Tensor run(kernel::MapFn fn, const Params& p, DType result) {
     Tensor out = Tensor::empty(*shape_, result);
-    if (args_.size[0] == 0) return out;
-    args_.out = out.impl()->storage->data();
-    args_.out_stride[0] = item_size(result);
+    write(fn, p, out);
+    return out;
+  }
+  // `out` has shape() and is contiguous.
+  void write(kernel::MapFn fn, const Params& p, const Tensor& out) {
+    if (args_.size[0] == 0) return;
+    args_.out = out.data();
+    args_.out_stride[0] = item_size(out.dtype());
     std::copy(std::begin(p.value), std::end(p.value), args_.param);
     check_map_status(fn(args_));
-    return out;
   }
 
  private:
@@ -225,6 +229,19 @@ const Dims& common_shape(Inputs in, Dims& buffer) {
   Tensor out = allocate_like(shape, types.result, cast.span());
   check_map_status(Iter(out, cast.span()).map(fn, p.value));
   return out;
+}
+
+// Into a tensor that is there, through a conversion if it is of another dtype.
+[[gnu::noinline]] void write_general(const MapOp& op, Inputs in, const Params& p, Types types,
+                                     kernel::MapFn fn, const Tensor& out) {
+  const Cast cast(op, in, types.compute);
+  if (types.result == out.dtype()) {
+    check_map_status(Iter(out, cast.span()).map(fn, p.value));
+    return;
+  }
+  const Tensor temporary = allocate_like(out.shape(), types.result, cast.span());
+  check_map_status(Iter(temporary, cast.span()).map(fn, p.value));
+  cast_into(out, temporary);
 }
 
 }  // namespace
@@ -291,13 +308,11 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
       node->save_inputs({saved.data(), in.size()});
     }
   }
-  const Cast cast(op, in, types.compute);
-  if (types.result == self.dtype()) {
-    check_map_status(Iter(self, cast.span()).map(fn, p.value));
+  Dense dense;
+  if (types.result == self.dtype() && dense.set(op, in, types.compute) && self.is_contiguous()) {
+    dense.write(fn, p, self);
   } else {
-    const Tensor temporary = allocate_like(shape, types.result, cast.span());
-    check_map_status(Iter(temporary, cast.span()).map(fn, p.value));
-    cast_into(self, temporary);
+    write_general(op, in, p, types, fn, self);
   }
   self.impl()->storage->bump();
   if (node) {
@@ -314,15 +329,7 @@ void map_out(const MapOp& op, Inputs in, const Params& p, Tensor& out) {
   Dims buffer;
   resize_out(out, common_shape(in, buffer));
   check_overlap(out, in);
-  const Cast cast(op, in, types.compute);
-  const kernel::MapFn fn = forward_kernel(op, types.compute);
-  if (types.result == out.dtype()) {
-    check_map_status(Iter(out, cast.span()).map(fn, p.value));
-  } else {
-    const Tensor temporary = allocate_like(out.shape(), types.result, cast.span());
-    check_map_status(Iter(temporary, cast.span()).map(fn, p.value));
-    cast_into(out, temporary);
-  }
+  write_general(op, in, p, types, forward_kernel(op, types.compute), out);
   out.impl()->storage->bump();
 }
 

@@ -1,14 +1,14 @@
 """Treadle beside PyTorch on one machine, in one run.
 
-    python tests/bench/bench_treadle.py --package build/dev/python [--torch PYTHON] [--json OUT]
+    python tests/bench/bench_treadle.py [--package DIR] [--torch PYTHON] [--json OUT]
 
---package: folder that has treadle/ (default: the installed one). --torch: an interpreter with
-torch (and
-scikit-learn, for the digits); without it only Treadle is measured. Each engine runs in processes
-of its own;
-rounds alternate between the engines, so that noise falls on both, and the smallest time of all
-rounds counts:
-it is the least disturbed one. Ratios are torch / treadle: above 1, Treadle is faster.
+--package: folder that has treadle/ (default: the installed one). It must be an optimised build: the
+wheel, or a build folder with CMAKE_BUILD_TYPE=Release; the preset `dev` is compiled with -O0.
+--torch: an interpreter with torch (and scikit-learn, for the digits); without it only Treadle is
+measured. Each engine runs in processes of its own; rounds alternate between the engines, so that
+noise falls on both, and the smallest time of all rounds counts: it is the least disturbed one.
+Times of small calls include that of the Python function around them, some 30 ns. Ratios are
+torch / treadle: above 1, Treadle is faster.
 """
 
 import argparse
@@ -22,13 +22,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 WORKER = r"""
-import importlib, json, sys, time
-engine, name = sys.argv[1:3]
+import gc, importlib, json, sys, time
+engine, group = sys.argv[1:3]
 start = time.perf_counter()
 E = importlib.import_module(engine)
 imported = time.perf_counter() - start
 
-def smallest(fn, seconds=0.25):
+def smallest(fn, seconds):
     fn(); fn()
     n, best, end = 1, float("inf"), time.perf_counter() + seconds
     while True:
@@ -36,8 +36,38 @@ def smallest(fn, seconds=0.25):
         for _ in range(n): fn()
         t = time.perf_counter() - s
         best = min(best, t / n)
-        if t < 0.005: n *= 2
+        if t < 0.0005: n *= 2
         if time.perf_counter() > end: return best
+
+def small():
+    x, y = E.ones(1), E.ones(1)
+    g = E.ones(1, requires_grad=True)
+    m, i = E.ones(8, 12), E.arange(16)
+    def backward():
+        g.grad = None
+        (g * g + g).backward()
+    return {
+        "x + y": lambda: x + y, "x * y": lambda: x * y, "x + 2.0": lambda: x + 2.0,
+        "x < y": lambda: x < y, "-x": lambda: -x, "x += y": lambda: x.__iadd__(y),
+        "x.relu()": lambda: x.relu(), "x.tanh()": lambda: x.tanh(), "x.sum()": lambda: x.sum(),
+        "torch.add(x, y)": lambda: E.add(x, y), "m.sum(1)": lambda: m.sum(1),
+        "i[3]": lambda: i[3], "m[2, 3]": lambda: m[2, 3], "m[1:3]": lambda: m[1:3],
+        "m.view(12, 8)": lambda: m.view(12, 8), "m.transpose(0, 1)": lambda: m.transpose(0, 1),
+        "m.T": lambda: m.T, "m.unsqueeze(0)": lambda: m.unsqueeze(0),
+        "x.detach()": lambda: x.detach(), "x.item()": lambda: x.item(),
+        "g + y, on the tape": lambda: g + y, "g * y, on the tape": lambda: g * y,
+        "g.relu(), on the tape": lambda: g.relu(), "g.sum(), on the tape": lambda: g.sum(),
+        "g[0], on the tape": lambda: g[0], "backward of g*g+g": backward,
+        "torch.empty(1)": lambda: E.empty(1),
+    }
+
+def large():
+    big = E.randn(1_000_000)
+    a, b = E.randn(512, 512), E.randn(512, 512)
+    return {
+        "add of 1e6": lambda: big + big, "tanh of 1e6": lambda: big.tanh(),
+        "sum of 1e6": lambda: big.sum(), "matmul 512": lambda: a @ b,
+    }
 
 def digits():
     import importlib.util
@@ -47,42 +77,42 @@ def digits():
     losses, accuracy = m.train(E, report=lambda line: None)
     return time.perf_counter() - s, accuracy, losses[:20]
 
-if name == "import": r = imported
-elif name == "digits": r = digits()
+if group == "import": r = {"import": imported}
+elif group == "digits": r = digits()
 else:
-    x, y = E.ones(1), E.ones(1)
-    g = E.ones(1, requires_grad=True)
-    big = E.randn(1_000_000)
-    a, b = E.randn(512, 512), E.randn(512, 512)
-    i = E.arange(16)
-    def backward():
-        g.grad = None
-        (g * g + g).backward()
-    r = smallest({"x + y": lambda: x + y, "x + 1.0": lambda: x + 1.0,
-                  "x + y with grad": lambda: g + y,
-                  "x.tanh()": lambda: x.tanh(), "x.sum()": lambda: x.sum(), "i[3]": lambda: i[3],
-                  "backward of g*g+g": backward, "tanh of 1e6": lambda: big.tanh(),
-                  "add of 1e6": lambda: big + big,
-                  "sum of 1e6": lambda: big.sum(), "matmul 512": lambda: a @ b}[name])
+    r = {}
+    for name, fn in {"small": small, "large": large}[group]().items():
+        r[name] = smallest(fn, 0.1 if group == "small" else 0.25)
+        gc.collect()
 print(json.dumps(r))
 """
-NAMES = [
-    "import", "x + y", "x + 1.0", "x + y with grad", "x.tanh()", "x.sum()", "i[3]",
-    "backward of g*g+g",
-    "add of 1e6", "tanh of 1e6", "sum of 1e6", "matmul 512", "digits",
-]  # fmt: skip
+GROUPS = ["import", "small", "large", "digits"]
 
 
-def measure(python, engine, name, environment):
+def measure(python, engine, group, environment):
     result = subprocess.run(
-        [python, "-c", WORKER, engine, name, str(ROOT / "engine/examples/digits.py")],
+        [python, "-c", WORKER, engine, group, str(ROOT / "engine/examples/digits.py")],
         capture_output=True,
         text=True,
         env=environment,
     )
     if result.returncode:
-        raise SystemExit(f"{engine}: {name} failed:\n{result.stderr}")
+        raise SystemExit(f"{engine}: {group} failed:\n{result.stderr}")
     return json.loads(result.stdout.splitlines()[-1])
+
+
+def version(python, engine, environment):
+    code = f"import {engine}; print({engine}.__version__)"
+    argv = [python, "-c", code]
+    return subprocess.run(argv, capture_output=True, text=True, env=environment).stdout.strip()
+
+
+def cpu_model():
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((x.split(":")[1].strip() for x in lines if "model name" in x), platform.machine())
 
 
 def text(seconds):
@@ -98,7 +128,7 @@ def main():
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter with torch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--only", help="one measurement by name")
+    parser.add_argument("--only", choices=GROUPS, help="one group of measurements")
     parser.add_argument("--json", help="write the figures here")
     args = parser.parse_args()
     n = str(args.threads)
@@ -107,23 +137,32 @@ def main():
         environment["PYTHONPATH"] = args.package
     engines = [("treadle", sys.executable)] + ([("torch", args.torch)] if args.torch else [])
     figures, losses, accuracy = {}, {}, {}
-    for name in [args.only] if args.only else NAMES:
+    for group in [args.only] if args.only else GROUPS:
         best = {}
-        for _ in range(1 if name == "digits" else args.rounds):
+        for _ in range(1 if group == "digits" else args.rounds):
             for engine, python in engines:
-                value = measure(python, engine, name, environment)
-                if name == "digits":
-                    value, accuracy[engine], losses[engine] = value
-                best[engine] = min(value, best.get(engine, value))
-        figures[name] = best
-        line = f"{name:20} treadle {text(best['treadle'])}"
-        if "torch" in best:
-            line += f"   torch {text(best['torch'])}   ratio {best['torch'] / best['treadle']:6.2f}"
-        print(line, flush=True)
+                values = measure(python, engine, group, environment)
+                if group == "digits":
+                    seconds, accuracy[engine], losses[engine] = values
+                    values = {"digits": seconds}
+                for name, value in values.items():
+                    row = best.setdefault(name, {})
+                    row[engine] = min(value, row.get(engine, value))
+        figures.update(best)
+        for name, row in best.items():
+            line = f"{name:22} treadle {text(row['treadle'])}"
+            if "torch" in row:
+                line += (
+                    f"   torch {text(row['torch'])}   ratio {row['torch'] / row['treadle']:6.2f}"
+                )
+            print(line, flush=True)
     report = {
         "seconds": figures,
         "accuracy": accuracy,
-        "machine": platform.machine(),
+        "machine": f"{cpu_model()}, {os.cpu_count()} CPUs, {platform.system()}",
+        "python": platform.python_version(),
+        "versions": {engine: version(python, engine, environment) for engine, python in engines},
+        "rounds": args.rounds,
         "threads": args.threads,
         "load_average": list(os.getloadavg()),
     }

@@ -2,6 +2,7 @@
 // tensors among the arguments are borrowed from Python, since counting a reference from C++ takes
 // the GIL each time.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <span>
@@ -16,13 +17,17 @@ class Values {
 
   explicit Values(std::size_t count) : count_(count) {
     if (count > kInline) heap_ = std::make_unique<Value[]>(count);
-    values_ = heap_ ? heap_.get() : inline_;
+    values_ = heap_ ? heap_.get() : reinterpret_cast<Value*>(inline_);
+    for (std::size_t i = 0; i < constructed(); ++i) std::construct_at(values_ + i);
   }
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
   ~Values() {
     for (std::uint64_t left = borrowed_; left; left &= left - 1) {
       std::get_if<Tensor>(&values_[std::countr_zero(left)])->release();
+    }
+    for (std::size_t i = 0; i < constructed(); ++i) {
+      if (values_[i].index() != 0) std::destroy_at(values_ + i);
     }
   }
 
@@ -39,12 +44,14 @@ class Values {
 
  private:
   static constexpr std::size_t kInline = 6;
+  // How many values live in inline_.
+  std::size_t constructed() const { return heap_ ? 0 : std::min(count_, kInline); }
 
   std::size_t count_;
   std::uint64_t borrowed_ = 0;
   Value* values_;
   std::unique_ptr<Value[]> heap_;
-  Value inline_[kInline];
+  alignas(Value) std::byte inline_[kInline * sizeof(Value)];
 };
 
 }  // namespace treadle::bind
