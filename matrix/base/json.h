@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-// Its members are compiled once, in json.cpp: they were a fifth of the time of every file that uses JSON.
+// Its members are compiled once, in json.cpp: they were a fifth of the time of every file that uses
+// JSON.
 extern template class nlohmann::basic_json<>;
 
 namespace felloe {
