@@ -58,7 +58,9 @@ Node::Node(std::uint32_t edges)
 std::uint64_t Node::made() { return next_sequence.load(std::memory_order_relaxed) - 1; }
 
 Node::~Node() {
-  for (std::uint32_t i = 0; i < edge_count_; ++i) drop(std::move(edges_[i].target));
+  for (std::uint32_t i = 0; i < edge_count_; ++i) {
+    if (edges_[i]) drop(std::move(edges_[i].target));
+  }
   if (edges_ != inline_) delete[] edges_;
   delete extras_.load(std::memory_order_relaxed);
 }

@@ -3,7 +3,6 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
-#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "engine/autograd/node.h"
 #include "engine/core/tensor.h"
 #include "engine/ops/schema.h"
+#include "engine/python/bind/gil.h"
 
 namespace treadle::bind {
 
@@ -33,7 +33,10 @@ struct Box {
   explicit Box(T* o) : object(o) {}
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
-  ~Box() { delete object; }
+  ~Box() {
+    const GilHeld held;  // only Python ends its objects
+    delete object;
+  }
 };
 using TensorBox = Box<TensorImpl>;
 using NodeBox = Box<Node>;
@@ -86,27 +89,6 @@ int guarded_int(F&& f) noexcept {
     return -1;
   }
 }
-
-// Releases the GIL while work runs that calls no Python.
-class WithoutGil {
- public:
-  WithoutGil() {
-    threads_.fetch_add(1, std::memory_order_relaxed);  // before others can take the GIL
-    state_ = PyEval_SaveThread();
-  }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-  ~WithoutGil() {
-    PyEval_RestoreThread(state_);
-    threads_.fetch_sub(1, std::memory_order_relaxed);
-  }
-  // How many threads are doing so. Ask with the GIL.
-  static int threads() { return threads_.load(std::memory_order_relaxed); }
-
- private:
-  static inline std::atomic<int> threads_{0};
-  PyThreadState* state_;
-};
 
 // --- tensors
 // ---------------------------------------------------------------------------------------

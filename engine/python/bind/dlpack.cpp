@@ -184,6 +184,7 @@ Tensor import_capsule(PyObject* capsule) {
     if (!m->deleter) return;
     if (!Py_IsInitialized()) return;
     const PyGILState_STATE state = PyGILState_Ensure();  // the producer's deleter may need it
+    const GilHeld others(false);
     m->deleter(m);
     PyGILState_Release(state);
   };

@@ -41,6 +41,7 @@ void free_buffer(void* context) {
   auto* held = static_cast<HeldBuffer*>(context);
   if (Py_IsInitialized()) {
     const PyGILState_STATE state = PyGILState_Ensure();
+    const GilHeld others(false);  // the exporter's code runs
     PyBuffer_Release(&held->view);
     PyGILState_Release(state);
   }

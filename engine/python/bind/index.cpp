@@ -94,6 +94,7 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
       if (PySlice_Unpack(o, &start, &stop, &step) < 0) raise_python();
       if (step < 0) fail(ErrorKind::value, "step must be greater than zero");
       if (start != 0 || stop != PY_SSIZE_T_MAX || step != 1) {
+        const GilHeld held;
         r.set(slice(r.at(), dim, start, stop, step));
       }
       ++dim;
@@ -118,6 +119,7 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
         fail(ErrorKind::index, "index " + std::to_string(i) + " is out of bounds for dimension " +
                                    std::to_string(dim) + " with size " + std::to_string(size));
       }
+      const GilHeld held;
       r.set(select(r.at(), dim, i));
       continue;
     }
@@ -153,7 +155,12 @@ PyObject* get_item(PyObject* self, PyObject* index) {
                                      " is out of bounds for dimension 0 with size " +
                                      std::to_string(size));
         }
-        return wrap(select(*t, 0, i));
+        Tensor row;
+        {
+          const GilHeld held;
+          row = select(*t, 0, i);
+        }
+        return wrap(std::move(row));
       }
     }
     const Borrowed t(self);

@@ -7,12 +7,22 @@ namespace {
 // References that C++ drops or takes while its object belongs to Python. After the interpreter is
 // gone there is nothing left to count.
 void inc_ref(void* object) noexcept {
+  if (GilHeld::here()) {
+    Py_INCREF(static_cast<PyObject*>(object));
+    return;
+  }
   if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = PyGILState_Ensure();
   Py_INCREF(static_cast<PyObject*>(object));
   PyGILState_Release(state);
 }
 void dec_ref(void* object) noexcept {
+  if (GilHeld::here()) {
+    auto* py = static_cast<PyObject*>(object);
+    const GilHeld held(Py_REFCNT(py) > 1);  // the object's end may run anything
+    Py_DECREF(py);
+    return;
+  }
   if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = PyGILState_Ensure();
   Py_DECREF(static_cast<PyObject*>(object));

@@ -56,6 +56,7 @@ Tensor run(const Tensor& a, const Tensor& b, F f) {
     const WithoutGil running;
     return f(a, b);
   }
+  const GilHeld held;
   return f(a, b);
 }
 
@@ -150,7 +151,10 @@ PyObject* matmul_slot(PyObject* a, PyObject* b) {
 }
 
 PyObject* negative_slot(PyObject* self) {
-  return guarded([&] { return wrap(neg(*Borrowed(self))); });
+  return guarded([&] {
+    const Borrowed x(self);
+    return wrap(run(*x, *x, [](const Tensor& t, const Tensor&) { return neg(t); }));
+  });
 }
 PyObject* positive_slot(PyObject* self) {
   Py_INCREF(self);

@@ -141,6 +141,7 @@ void run(const Values& values, F f) {
     const WithoutGil running;
     f();
   } else {
+    const GilHeld held;
     f();
   }
 }
