@@ -11,9 +11,28 @@
 #include "cli/printer.h"
 #include "cli/stop.h"
 #include "matrix/base/stop.h"
+#include "matrix/base/visible.h"
 
 namespace felloe {
 namespace {
+
+// The names in a wheel are anybody's: nothing of them may steer the terminal, not even through
+// JSON.
+void print_json(const Json& body) { std::fputs(visible(dump_json(body)).c_str(), stdout); }
+
+// `body` for the eyes: every text in it made visible.
+Json visible_texts(const Json& body) {
+  Json out = body;
+  if (body.is_string()) {
+    out = visible(body.get_ref<const std::string&>());
+  } else if (body.is_array()) {
+    for (Json& item : out) item = visible_texts(item);
+  } else if (body.is_object()) {
+    out = Json::object();
+    for (const auto& [key, value] : body.items()) out[visible(key)] = visible_texts(value);
+  }
+  return out;
+}
 
 // Output that didn't arrive (full disk, closed pipe) must not look like success.
 void flush_output() {
@@ -26,12 +45,15 @@ void flush_output() {
 int report(const CommandLine& line, const Error& error) {
   Printer err(stderr);
   if (line.json()) {
-    std::fputs(dump_json(failure(line.name(), error)).c_str(), stdout);
+    print_json(failure(line.name(), error));
     std::fflush(stdout);
   } else {
-    const std::string where = error.where().empty() ? "" : error.where() + ": ";
-    err.line(err.paint(Style::bad, "error:") + " " + where + error.message());
-    if (!error.hint().empty()) err.line(err.paint(Style::bold, "hint:") + " " + error.hint());
+    const std::string where =
+        error.where().empty() ? "" : visible(error.where(), Lines::escape) + ": ";
+    err.line(err.paint(Style::bad, "error:") + " " + where + visible(error.message()));
+    if (!error.hint().empty()) {
+      err.line(err.paint(Style::bold, "hint:") + " " + visible(error.hint()));
+    }
   }
   if (error.kind() == ErrorKind::interrupted) end_by(stop_requested());
   return exit_code(error.kind());
@@ -48,10 +70,10 @@ int run(int argc, char** argv) {
     }
     const Outcome outcome = line.run();
     if (line.json()) {
-      std::fputs(dump_json(outcome.body).c_str(), stdout);
+      print_json(outcome.body);
     } else {
       Printer out(stdout);
-      line.command().render(outcome.body, out);
+      line.command().render(visible_texts(outcome.body), out);
     }
     flush_output();
     return outcome.exit_code;

@@ -6,6 +6,7 @@
 
 #include "cli/printer.h"
 #include "matrix/base/fs.h"
+#include "matrix/base/visible.h"
 #include "probe/probe.h"
 
 namespace felloe {
@@ -39,7 +40,7 @@ void show(const Progress& progress) {
     case Progress::Event::retrying:
       out.progress("");
       out.line(fmt::format("{} again    {}: {}", count, progress.step.title,
-                           report.error ? report.error->message() : ""));
+                           visible(report.error ? report.error->message() : "")));
       return;
     case Progress::Event::ended: {
       const bool stopped = report.error && report.error->kind() == ErrorKind::interrupted;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "matrix/base/text.h"
+#include "matrix/base/visible.h"
 
 namespace felloe {
 namespace {
@@ -130,7 +131,8 @@ void Printer::findings(const Json& list) {
     if (!f.at("offset").is_null()) place += "@" + std::to_string(f.at("offset").get<long long>());
     if (const std::string symbol = f.at("symbol"); !symbol.empty()) place += " " + symbol;
     line(paint(severity_style(severity), severity) + " " +
-         paint(Style::bold, f.at("code").get<std::string>()) + (place.empty() ? "" : " " + place));
+         paint(Style::bold, f.at("code").get<std::string>()) +
+         (place.empty() ? "" : " " + visible(place, Lines::escape)));
     wrapped(f.at("message").get<std::string>(), 2);
     if (const std::string hint = f.at("hint"); !hint.empty()) wrapped("hint: " + hint, 2);
   }

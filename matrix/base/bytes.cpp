@@ -20,7 +20,8 @@ std::string Bytes::where(std::uint64_t offset) const {
 }
 
 void Bytes::fail(std::uint64_t offset, const std::string& message, const std::string& hint) const {
-  throw Error(ErrorKind::input, where(offset), message, hint);
+  throw Error(ErrorKind::input, where(offset), message,
+              hint.empty() ? "the file is damaged or forged: get or build it again" : hint);
 }
 
 void Bytes::fail_bounds(std::uint64_t offset, std::uint64_t count) const {

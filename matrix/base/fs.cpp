@@ -35,11 +35,13 @@ const char* hint_for(int error) {
       return "this is a folder; a file was expected";
     case ENOTDIR:
       return "a part of the path is a file, not a folder";
+    case ENAMETOOLONG:
+      return "the path is too long: check it, or use a shorter one";
     case EMFILE:
     case ENFILE:
       return "too many open files: raise `ulimit -n`";
     default:
-      return "";
+      return "check that the file can be used with `ls -l` and `cat`";
   }
 }
 
@@ -63,6 +65,15 @@ class Fd {
   int fd_;
 };
 
+// Opening a named pipe waits for its writer, forever if there is none. So it is opened without
+// waiting, and only the reading waits: `<(felloe probe --json)` of a shell has its writer already.
+int open_now(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) fail_read(path, errno);
+  ::fcntl(fd, F_SETFL, 0);
+  return fd;
+}
+
 }  // namespace
 
 void fail_write(const fs::path& path, int error) {
@@ -71,14 +82,23 @@ void fail_write(const fs::path& path, int error) {
 }
 
 void read_chunks(const fs::path& path, const std::function<void(std::string_view)>& take) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) fail_read(path, errno);
+  const Fd fd(open_now(path));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) fail_read(path, errno);
+  bool silent_pipe = S_ISFIFO(info.st_mode);
   std::vector<char> buffer(1 << 16);
   for (;;) {
     const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_read(path, errno);  // EISDIR for a folder
-    if (got == 0) return;
+    if (got == 0) {
+      if (silent_pipe) {
+        throw Error(ErrorKind::input, path.string(), "a pipe into which nobody writes",
+                    "name a file, or start the program that writes first");
+      }
+      return;
+    }
+    silent_pipe = false;
     take({buffer.data(), static_cast<std::size_t>(got)});
   }
 }
@@ -89,7 +109,8 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
   read_chunks(path, [&](std::string_view chunk) {
     if (data.size() + chunk.size() > max_bytes) {
       throw Error(ErrorKind::input, path.string(),
-                  fmt::format("file is larger than the {} bytes allowed here", max_bytes));
+                  fmt::format("file is larger than the {} bytes allowed here", max_bytes),
+                  "check that this is the right file");
     }
     data.append(chunk);
   });
@@ -207,12 +228,13 @@ std::vector<std::string> list_files(const fs::path& root) {
 }
 
 MappedFile::MappedFile(const fs::path& path) : name_(path.string()) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) fail_read(path, errno);
+  const Fd fd(open_now(path));
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) fail_read(path, errno);
   if (S_ISDIR(info.st_mode)) fail_read(path, EISDIR);
-  if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::input, name_, "not a regular file");
+  if (!S_ISREG(info.st_mode))
+    throw Error(ErrorKind::input, name_, "not a regular file, but a device or a pipe",
+                "copy what it holds into a file first");
   size_ = static_cast<std::size_t>(info.st_size);
   if (size_ == 0) return;
   void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);

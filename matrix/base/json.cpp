@@ -32,7 +32,8 @@ void check_depth(std::string_view text, const std::string& where) {
     } else if (c == '{' || c == '[') {
       if (++depth > kMaxJsonDepth) {
         throw Error(ErrorKind::input, where,
-                    "JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+                    "JSON is nested deeper than " + std::to_string(kMaxJsonDepth) + " levels",
+                    "check that this is the right file: felloe's own are never so deep");
       }
     } else if (c == '}' || c == ']') {
       --depth;
@@ -45,7 +46,8 @@ void check_depth(std::string_view text, const std::string& where) {
 Json parse_json(std::string_view text, const std::string& where) {
   if (text.size() > kMaxJsonBytes) {
     throw Error(ErrorKind::input, where,
-                "JSON is larger than " + std::to_string(kMaxJsonBytes >> 20) + " MiB");
+                "JSON is larger than " + std::to_string(kMaxJsonBytes >> 20) + " MiB",
+                "check that this is the right file");
   }
   check_depth(text, where);
   try {
@@ -63,7 +65,8 @@ Json parse_json(std::string_view text, const std::string& where) {
     throw Error(ErrorKind::input, where + ":" + std::to_string(line) + ":" + std::to_string(column),
                 "not valid JSON", "check the text at this position for a missing quote or comma");
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::input, where, std::string("not valid JSON: ") + error.what());
+    throw Error(ErrorKind::input, where, std::string("not valid JSON: ") + error.what(),
+                "check that this is the right file, in UTF-8");
   }
 }
 

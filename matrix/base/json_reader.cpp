@@ -86,7 +86,8 @@ void JsonNode::check_object() const {
 }
 
 void JsonNode::fail(const std::string& message, const std::string& hint) const {
-  throw Error(kind_, where(), message, hint);
+  throw Error(kind_, where(), message,
+              hint.empty() ? "correct it; docs/schema says what is expected here" : hint);
 }
 
 void JsonNode::fail_type(const std::string& expected) const {

@@ -9,6 +9,7 @@
 #include "matrix/base/fs.h"
 #include "matrix/base/glob.h"
 #include "matrix/base/text.h"
+#include "matrix/base/visible.h"
 #include "packaging/writer/tree.h"
 
 namespace felloe {

@@ -10,6 +10,7 @@
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
 #include "matrix/base/text.h"
+#include "matrix/base/visible.h"
 #include "packaging/elf/elf.h"
 
 namespace felloe {
@@ -123,30 +124,6 @@ TreeFile make_file(std::string path, const fs::path& file, const std::string& da
 }
 
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t at) -> unsigned {
-      return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
-    };
-    const unsigned lead = byte(i);
-    std::size_t length = 1;
-    if (lead >= 0x80) {
-      if (lead < 0xc2 || lead > 0xf4) return false;
-      length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-      for (std::size_t k = 1; k < length; ++k) {
-        if ((byte(i + k) & 0xc0u) != 0x80) return false;
-      }
-      // overlong forms, surrogates, beyond U+10FFFF
-      if ((lead == 0xe0 && byte(i + 1) < 0xa0) || (lead == 0xed && byte(i + 1) > 0x9f) ||
-          (lead == 0xf0 && byte(i + 1) < 0x90) || (lead == 0xf4 && byte(i + 1) > 0x8f)) {
-        return false;
-      }
-    }
-    i += length;
-  }
-  return true;
-}
 
 InstallTree read_tree(const fs::path& root, const std::string& data_folder) {
   std::error_code ec;

@@ -30,7 +30,4 @@ InstallTree read_tree(const std::filesystem::path& root, const std::string& data
 // Error{input} naming both.
 void refuse_case_collisions(const InstallTree& tree, const std::filesystem::path& root);
 
-// Whether `text` is well-formed UTF-8 (RFC 3629).
-bool is_utf8(std::string_view text);
-
 }  // namespace felloe

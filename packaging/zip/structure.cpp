@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "matrix/base/text.h"
+#include "matrix/base/visible.h"
 
 namespace felloe::zip_detail {
 namespace {
@@ -45,23 +46,6 @@ void read_zip64(const Bytes& extra, std::uint64_t& size, std::uint64_t& compress
   }
 }
 
-bool valid_utf8(std::string_view s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    const std::size_t more = c < 0x80                ? 0
-                             : c >= 0xc2 && c < 0xe0 ? 1
-                             : c >= 0xe0 && c < 0xf0 ? 2
-                             : c >= 0xf0 && c < 0xf5 ? 3
-                                                     : 4;
-    if (more == 4 || i + more >= s.size() + (more == 0)) return false;
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((static_cast<unsigned char>(s[i + k]) & 0xc0) != 0x80) return false;
-    }
-    i += more + 1;
-  }
-  return true;
-}
-
 }  // namespace
 
 Directory find_directory(const Bytes& zip) {
@@ -92,7 +76,8 @@ Directory find_directory(const Bytes& zip) {
     d.size = zip.u64(record + 40);
     d.offset = zip.u64(record + 48);
   } else if (zip.u16(*end + 4) != zip.u16(*end + 6) || zip.u16(*end + 4) != 0) {
-    zip.fail(*end, "the zip is split over several disks; wheels are single files");
+    zip.fail(*end, "the zip is split over several disks; wheels are single files",
+             "build the wheel again, as one file");
   }
   if (d.offset > record || d.size > record - d.offset) {
     zip.fail(*end,
@@ -111,7 +96,8 @@ std::vector<ZipEntry> read_directory(const Bytes& zip, const Directory& director
     zip.fail(
         directory.offset,
         fmt::format("the end record counts {} members, but there is room for {} and {} are allowed",
-                    directory.entries, room, max_entries));
+                    directory.entries, room, max_entries),
+        "the file is damaged or forged: download or build it again");
   }
   std::vector<ZipEntry> out;
   out.reserve(directory.entries);
@@ -142,8 +128,9 @@ std::vector<ZipEntry> read_directory(const Bytes& zip, const Directory& director
     out.push_back(std::move(e));
   }
   if (at != end) {
-    zip.fail(
-        at, fmt::format("the central directory ends at {:#x}, its end record says {:#x}", at, end));
+    zip.fail(at,
+             fmt::format("the central directory ends at {:#x}, its end record says {:#x}", at, end),
+             "the file is damaged or forged: download or build it again");
   }
   return out;
 }
@@ -186,7 +173,7 @@ std::optional<std::string> read_local_header(const Bytes& zip, ZipEntry& e) {
 
 std::optional<std::string> unsafe_name(std::string_view name) {
   if (name.empty()) return "the name is empty";
-  if (!valid_utf8(name)) return "the name is not UTF-8";
+  if (!is_utf8(name)) return "the name is not UTF-8";
   if (std::any_of(name.begin(), name.end(),
                   [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; })) {
     return "the name holds a control character";
