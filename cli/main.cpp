@@ -1,15 +1,20 @@
 // parse -> run -> print -> exit code. The only place that catches: libraries throw felloe::Error
 // and know nothing of exit codes or output.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "cli/envelope.h"
 #include "cli/parse.h"
 #include "cli/printer.h"
 #include "cli/stop.h"
+#include "matrix/base/fs.h"
 #include "matrix/base/stop.h"
 #include "matrix/base/visible.h"
 
@@ -34,20 +39,33 @@ Json visible_texts(const Json& body) {
   return out;
 }
 
+// A standard stream that was closed would become the first file that is opened, and messages would
+// be written into it. So each gets a descriptor on which its reads or writes fail as on a closed
+// one.
+void keep_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
 // Output that didn't arrive (full disk, closed pipe) must not look like success.
 void flush_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  const int error = errno;
   throw Error(ErrorKind::environment, "standard output",
-              std::string("cannot write: ") + std::strerror(errno),
-              "free some space, or write the output somewhere else");
+              std::string("cannot write: ") + std::strerror(error),
+              error == EBADF ? "it is closed: send it somewhere, to /dev/null for none"
+                             : "free some space, or write the output somewhere else");
 }
 
 int report(const CommandLine& line, const Error& error) {
   Printer err(stderr);
   if (line.json()) {
     print_json(failure(line.name(), error));
-    std::fflush(stdout);
-  } else {
+  }
+  // JSON that nobody gets must not make the error silent.
+  if (!line.json() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     const std::string where =
         error.where().empty() ? "" : visible(error.where(), Lines::escape) + ": ";
     err.line(err.paint(Style::bad, "error:") + " " + where + visible(error.message()));
@@ -79,8 +97,11 @@ int run(int argc, char** argv) {
     return outcome.exit_code;
   } catch (const Error& error) {
     return report(line, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(line, file_error(error));
   } catch (const std::bad_alloc&) {
-    return report(line, Error(ErrorKind::environment, "", "out of memory"));
+    return report(line, Error(ErrorKind::environment, "", "out of memory",
+                              "free some, or raise the limit (`ulimit -v`)"));
   } catch (const std::exception& error) {
     return report(line, Error(ErrorKind::internal, "", error.what(),
                               "this is a bug in felloe: please report it with the command line"));
@@ -90,4 +111,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace felloe
 
-int main(int argc, char** argv) { return felloe::run(argc, argv); }
+int main(int argc, char** argv) {
+  felloe::keep_standard_streams();
+  return felloe::run(argc, argv);
+}

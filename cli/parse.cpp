@@ -25,6 +25,32 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return guess ? "did you mean `" + *guess + "`?" : otherwise;
 }
 
+[[noreturn]] void refuse_empty(const std::string& name) {
+  throw Error(ErrorKind::usage, "command line", name + " is empty",
+              "give it a value, or leave it out; is a shell variable unset?");
+}
+
+// For `--option=` CLI11 takes the next word as the value, even another option.
+void refuse_empty_assignments(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      refuse_empty(std::string(word.substr(0, word.size() - 1)));
+    }
+  }
+}
+
+// An empty value is a shell variable that isn't set: it would mean the working folder for a path,
+// and silently the default elsewhere.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) refuse_empty(option->get_name());
+    }
+  }
+}
+
 }  // namespace
 
 CommandLine::CommandLine()
@@ -43,7 +69,13 @@ CommandLine::CommandLine()
 }
 
 bool CommandLine::parse(int argc, const char* const* argv, std::string& text) {
+  // The flag may stand behind a word that stops the parser.
+  const auto wants_json = [&] {
+    return std::any_of(argv + 1, argv + argc,
+                       [](const char* arg) { return std::string_view(arg) == "--json"; });
+  };
   try {
+    refuse_empty_assignments(argc, argv);
     app_.parse(argc, argv);
   } catch (const CLI::CallForVersion& version) {
     text = "felloe " + std::string(version.what()) + "\n";
@@ -52,13 +84,19 @@ bool CommandLine::parse(int argc, const char* const* argv, std::string& text) {
     text = app_.help();
     return false;
   } catch (const CLI::ParseError& error) {
-    // The flag may stand behind the word that stopped the parser.
-    json_ = std::any_of(argv + 1, argv + argc,
-                        [](const char* arg) { return std::string_view(arg) == "--json"; });
+    json_ = wants_json();
     explain(error);
+  } catch (const Error&) {  // before CLI11 saw the command's name
+    json_ = wants_json();
+    for (const Subcommand& command : commands()) {
+      if (command.name == std::string_view(argv[1])) name_ = command.name;
+    }
+    throw;
   }
   for (std::size_t i = 0; i < apps_.size(); ++i) {
     if (!apps_[i]->parsed()) continue;
+    name_ = commands()[i].name;
+    refuse_empty_values(*apps_[i]);
     command_ = &commands()[i];
     name_ = command_->name;
     run_ = works_[i];

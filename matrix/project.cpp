@@ -179,6 +179,23 @@ bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// "none", "cp311", "cp312-abi3".
+bool is_python_abi(std::string_view abi) {
+  if (abi == "none") return true;
+  if (abi.ends_with("-abi3")) abi.remove_suffix(5);
+  return abi.size() >= 4 && abi.size() <= 6 && abi.starts_with("cp") &&
+         abi.find_first_not_of("0123456789", 2) == std::string_view::npos;
+}
+
+void check_abis(const JsonNode& node, const std::vector<std::string>& abis) {
+  for (std::size_t i = 0; i < abis.size(); ++i) {
+    if (is_python_abi(abis[i])) continue;
+    node.item(i).fail("not a Python ABI: \"" + abis[i] + "\"",
+                      "write cp311 for one version, cp312-abi3 for the stable ABI from 3.12 on, or "
+                      "none for a wheel without extension modules");
+  }
+}
+
 bool is_release(const std::string& version) {
   const std::vector<std::string> parts = split(version, '.');
   return parts.size() >= 2 && std::all_of(parts.begin(), parts.end(), all_digits);
@@ -234,6 +251,8 @@ void check_target(const JsonNode& node, const Project& project, const Target& ta
     node.at("python_abis")
         .fail("is empty", "list at least one, such as \"cp312-abi3\" or \"none\"");
   }
+  check_abis(node.at("python_abis"), target.python_abis);
+  if (!target.optional_abis.empty()) check_abis(node.at("optional_abis"), target.optional_abis);
   if (!project.toolchains.contains(target.toolchain)) {
     std::vector<std::string> names;
     for (const auto& [name, toolchain] : project.toolchains) names.push_back(name);

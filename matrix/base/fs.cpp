@@ -35,6 +35,8 @@ const char* hint_for(int error) {
       return "this is a folder; a file was expected";
     case ENOTDIR:
       return "a part of the path is a file, not a folder";
+    case ELOOP:
+      return "the link leads in a circle: remove it or point it at a file";
     case ENAMETOOLONG:
       return "the path is too long: check it, or use a shorter one";
     case EMFILE:
@@ -79,6 +81,14 @@ int open_now(const fs::path& path) {
 void fail_write(const fs::path& path, int error) {
   throw Error(ErrorKind::environment, path.string(),
               fmt::format("cannot write: {}", std::strerror(error)), hint_for(error));
+}
+
+Error file_error(const fs::filesystem_error& error) {
+  const int code = error.code().value();
+  const bool input =
+      code == ELOOP || code == ENAMETOOLONG || code == ENOTDIR || code == EISDIR || code == ENOENT;
+  return Error(input ? ErrorKind::input : ErrorKind::environment, error.path1().string(),
+               fmt::format("cannot be used: {}", std::strerror(code)), hint_for(code));
 }
 
 void read_chunks(const fs::path& path, const std::function<void(std::string_view)>& take) {
@@ -218,7 +228,8 @@ std::vector<std::string> list_files(const fs::path& root) {
   std::vector<std::string> out;
   for (auto it = fs::recursive_directory_iterator(root, ec); !ec && it != fs::end(it);
        it.increment(ec)) {
-    if (!it->is_directory() || it->is_symlink()) {
+    // Links first: where a link leads in a circle, asking what it leads to throws.
+    if (it->is_symlink() || !it->is_directory()) {
       out.push_back(it->path().lexically_relative(root).generic_string());
     }
   }

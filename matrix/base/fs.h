@@ -48,6 +48,10 @@ void commit_file(const fs::path& temp, const fs::path& path, unsigned mode = 064
 // Throws the Error{environment} for an errno met while writing `path`.
 [[noreturn]] void fail_write(const fs::path& path, int error);
 
+// What std::filesystem threw, as an error that names the path: of the input if its kind or length
+// is wrong, else of the environment.
+Error file_error(const fs::filesystem_error& error);
+
 // mkdir -p, with an Error{environment} that names the folder.
 void make_dirs(const fs::path& path);
 

@@ -10,7 +10,7 @@
 #include "matrix/base/glob.h"
 #include "matrix/base/text.h"
 #include "matrix/base/visible.h"
-#include "packaging/writer/tree.h"
+#include "packaging/zip/structure.h"
 
 namespace felloe {
 namespace {
@@ -111,6 +111,12 @@ std::vector<LicenseFile> find_licenses(const PackageRequest& request) {
     for (const std::string& file : files) found.emplace(file, request.project_root / file);
   }
   for (const LicenseFile& extra : request.extra_licenses) {
+    if (const auto why = zip_detail::unsafe_name(extra.name)) {
+      throw Error(
+          ErrorKind::usage, extra.file.string(),
+          fmt::format("no name for a license file in the wheel: `{}`: {}", extra.name, *why),
+          "write it relative to .dist-info/licenses/, e.g. LICENSE or vendored/zlib.txt");
+    }
     const auto [it, fresh] = found.emplace(extra.name, extra.file);
     if (!fresh && it->second != extra.file) {
       throw Error(ErrorKind::input, extra.file.string(),

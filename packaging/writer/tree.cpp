@@ -60,6 +60,10 @@ void check_name(const std::string& path, const fs::path& file) {
              "rename the file");
     }
   }
+  if (visible(path, Lines::escape) != path) {
+    refuse(file, "the file name holds a character that steers terminals or reorders text",
+           "rename the file");
+  }
 }
 
 void check_place(const std::string& path, const std::string& data_folder, const fs::path& file) {

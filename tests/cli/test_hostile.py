@@ -136,3 +136,84 @@ def test_devices_and_long_names_say_what_to_do(felloe):
         error = felloe("inspect", "--json", path, code=3).error()
         assert error["where"] == path
         assert error["hint"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_an_error_is_told_although_standard_output_is_full(felloe, flags):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [felloe.path, "inspect", "/nowhere.whl", *flags],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            text=True,
+        )
+    assert run.returncode == 3
+    assert run.stderr.startswith("error: /nowhere.whl: ")
+
+
+def test_closed_streams_do_not_become_files(felloe, tmp_path):
+    """Else the first file opened gets number 1 or 2, and the messages."""
+    wheel = make_wheel(tmp_path, tag="py3-none-any")
+    run = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+        + [felloe.path, "index", "--out", tmp_path / "index", wheel],
+        check=False,
+    )
+    assert run.returncode == 4
+    felloe("index", "--verify", tmp_path / "index")
+    assert (tmp_path / "index" / ".index.lock").read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("index", "--out", "", "x.whl"),
+        ("inspect", ""),
+        ("build", "--target", ""),
+        ("matrix", "--project="),
+    ],
+)
+def test_empty_values_are_refused(felloe, tmp_path, args):
+    result = felloe(*args, "--json", code=2, cwd=tmp_path)
+    assert result.json()["schema"] == f"felloe/{args[0]}/1"
+    assert "is empty" in result.error()["message"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_in_a_circle_are_an_input_error(felloe, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "loop").symlink_to("loop")
+    error = felloe(
+        *("package", tree, "--name", "a", "--version", "1", "--out", tmp_path, "--json"), code=3
+    ).error()
+    assert error["where"] == str(tree / "loop")
+    index = tmp_path / "index" / "simple"
+    index.mkdir(parents=True)
+    (index / "demo").symlink_to("demo")
+    wheel = make_wheel(tmp_path, tag="py3-none-any")
+    error = felloe("index", "--out", index.parent, wheel, "--json", code=None).error()
+    assert error["kind"] in ("input", "environment")
+
+
+def test_names_that_reorder_text_are_not_packed(felloe, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a\u202ey\x9b.py").write_text("")
+    felloe("package", tree, "--name", "a", "--version", "1", "--out", tmp_path, code=3)
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "a\x1b", ""])
+def test_license_names_stay_in_their_folder(felloe, tmp_path, name):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.py").write_text("")
+    text = tmp_path / "text"
+    text.write_text("free\n")
+    felloe(
+        *("package", tree, "--name", "a", "--version", "1", "--out", tmp_path / "out"),
+        *("--license", f"{name}={text}"),
+        code=2,
+    )
+    assert not (tmp_path / "out").exists() or list((tmp_path / "out").iterdir()) == []

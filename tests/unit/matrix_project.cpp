@@ -119,6 +119,21 @@ TEST_CASE("values that can't be meant are refused with their place") {
   CHECK(ends_with(folder.refuse("/targets", Json::object()), "/targets"));
 }
 
+TEST_CASE("a Python ABI is checked where it is written") {
+  Folder folder;
+  for (const char* bad : {"", "3.12", "cp", "cp3", "cp312-abi4", "cp312-abi3-abi3", "CP312",
+                          "none ", "cp312\x1b[31m", "pp310"}) {
+    INFO(bad);
+    const auto error = folder.refuse("/targets/x86_64-cpu/python_abis", Json::array({bad}));
+    CHECK(ends_with(error, "/targets/x86_64-cpu/python_abis/0"));
+    CHECK(ends_with(folder.refuse("/targets/x86_64-cpu/optional_abis", Json::array({bad})),
+                    "/targets/x86_64-cpu/optional_abis/0"));
+  }
+  Json project = minimal();
+  project["targets"]["x86_64-cpu"]["python_abis"] = {"cp38", "cp311", "cp312-abi3", "none"};
+  CHECK(folder.load(project).targets.at("x86_64-cpu").python_abis.size() == 4);
+}
+
 TEST_CASE("an unknown target names the nearest and all") {
   Folder folder;
   const Project project = folder.load(minimal());
