@@ -24,7 +24,8 @@ struct Options {
 std::vector<fs::path> find_wheels(const std::vector<std::string>& given) {
   std::vector<fs::path> out;
   for (const std::string& text : given) {
-    if (!fs::is_directory(text)) {
+    std::error_code ec;  // of what is no folder, opening it says what is wrong
+    if (!fs::is_directory(text, ec)) {
       out.emplace_back(text);
       continue;
     }

@@ -124,7 +124,7 @@ Outcome run(const InitArgs& args) {
   const fs::path lists = folder / "CMakeLists.txt";
   const fs::path target = folder / "felloe.json";
   std::error_code ec;
-  if (!fs::exists(lists, ec)) {
+  if (!fs::exists(lists, ec) && !ec) {
     throw Error(ErrorKind::usage, lists.string(), "no such file",
                 "run felloe init in the folder of a CMake project, or name it with --project");
   }

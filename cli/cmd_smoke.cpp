@@ -45,10 +45,7 @@ Outcome run(const SmokeOptions& options) {
     host.python = chosen;
   }
   const fs::path wheel = fs::absolute(options.wheel);
-  if (!fs::is_regular_file(wheel)) {
-    throw Error(ErrorKind::input, options.wheel, "no such file",
-                "name a wheel, e.g. from dist/wheels");
-  }
+  static_cast<void>(MappedFile(wheel));  // a missing file, a folder, a pipe: says which
   const WheelName name = parse_wheel_filename(wheel.filename().string());
   const TempDir work;
   const fs::path log = options.log.empty() ? work.path() / "log" : fs::absolute(options.log);

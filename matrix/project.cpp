@@ -287,7 +287,8 @@ Project load_project(const std::filesystem::path& path) {
   std::error_code ec;
   const std::filesystem::path file =
       std::filesystem::is_directory(path, ec) ? path / "felloe.json" : path;
-  if (!std::filesystem::exists(file, ec)) {
+  // Where it can't be told (a folder without permission), reading says why.
+  if (!std::filesystem::exists(file, ec) && !ec) {
     throw Error(ErrorKind::usage, file.string(), "no such file",
                 "run `felloe init` to write one, or name its folder with --project");
   }

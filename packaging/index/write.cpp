@@ -209,7 +209,9 @@ class Publisher {
     std::error_code ec;
     for (auto it = fs::directory_iterator(simple_, ec); !ec && it != fs::end(it);
          it.increment(ec)) {
-      if (fs::exists(it->path() / "index.json")) out.push_back(it->path().filename().string());
+      std::error_code ignored;  // a link in a circle is no project
+      if (fs::exists(it->path() / "index.json", ignored))
+        out.push_back(it->path().filename().string());
     }
     std::sort(out.begin(), out.end());
     return out;

@@ -189,12 +189,24 @@ def test_links_in_a_circle_are_an_input_error(felloe, tmp_path):
         *("package", tree, "--name", "a", "--version", "1", "--out", tmp_path, "--json"), code=3
     ).error()
     assert error["where"] == str(tree / "loop")
-    index = tmp_path / "index" / "simple"
-    index.mkdir(parents=True)
-    (index / "demo").symlink_to("demo")
+
+
+def test_links_in_a_circle_do_not_stop_an_index(felloe, tmp_path):
+    index = tmp_path / "index"
     wheel = make_wheel(tmp_path, tag="py3-none-any")
-    error = felloe("index", "--out", index.parent, wheel, "--json", code=None).error()
-    assert error["kind"] in ("input", "environment")
+    felloe("index", "--out", index, wheel)
+    (index / "simple" / "loop").symlink_to("loop")
+    felloe("index", "--out", index, wheel)
+    findings = felloe("index", "--verify", index, "--json").json()["findings"]
+    assert [(f["code"], f["file"]) for f in findings] == [("IDX005", "loop")]
+
+
+@pytest.mark.parametrize("command", ["matrix", "init"])
+def test_a_circle_is_not_called_a_missing_file(felloe, tmp_path, command):
+    (tmp_path / "felloe.json").symlink_to("felloe.json")
+    (tmp_path / "CMakeLists.txt").symlink_to("CMakeLists.txt")
+    error = felloe(command, "--project", tmp_path, "--json", code=None).error()
+    assert "Too many levels of symbolic links" in error["message"]
 
 
 def test_names_that_reorder_text_are_not_packed(felloe, tmp_path):
