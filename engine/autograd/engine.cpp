@@ -165,7 +165,7 @@ void Run::visit(Task task) {
     if (accumulate_) {
       for (const auto& [nr, slot] : node.retained()) {
         if (nr >= task.grads.size() || !task.grads[nr].defined()) continue;
-        const std::lock_guard lock(lock_of(&node));
+        const ObjectLock lock(&node);
         if (slot->grad.defined())
           slot->grad = treadle::add(slot->grad, task.grads[nr]);
         else
@@ -220,11 +220,11 @@ void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph) 
     result = treadle::add(old, grad);
   } else {
     const NoGrad off;
-    const std::lock_guard lock(lock_of(leaf.impl()));
+    const ObjectLock lock(leaf.impl());
     add_(old, grad);
     return;
   }
-  const std::lock_guard lock(lock_of(leaf.impl()));
+  const ObjectLock lock(leaf.impl());
   if (m.grad.defined() && !old.defined()) {  // another thread was faster
     const NoGrad off;
     m.grad = treadle::add(m.grad, result);
@@ -239,7 +239,7 @@ void Run::finish_leaves() {
     GradMeta& m = grad_meta(leaf);
     std::vector<HookEntry> hooks, after;
     {
-      const std::lock_guard lock(lock_of(leaf.impl()));
+      const ObjectLock lock(leaf.impl());
       if (m.hooks) hooks = *m.hooks;
       if (m.accumulated_hooks) after = *m.accumulated_hooks;
     }

@@ -26,7 +26,7 @@ bool Tensor::is_leaf() const { return !grad_fn(*this); }
 Tensor Tensor::grad() const {
   const GradMeta* m = impl_->grad_meta;
   if (!m) return Tensor();
-  const std::lock_guard lock(lock_of(impl_.get()));
+  const ObjectLock lock(impl_.get());
   return m->slot ? m->slot->grad : m->grad;
 }
 
@@ -68,7 +68,7 @@ void Tensor::set_grad(const Tensor& grad) const {
   }
   GradMeta& m = treadle::grad_meta(*this);
   Tensor old = grad;  // freed after the lock
-  const std::lock_guard lock(lock_of(impl_.get()));
+  const ObjectLock lock(impl_.get());
   std::swap(m.slot ? m.slot->grad : m.grad, old);
 }
 
@@ -264,7 +264,7 @@ std::int64_t add_hook(const Tensor& t, TensorHook hook, void* python) {
   if (const Ref<Node> node = grad_fn(t))
     return node->add_hook(grad_meta(t).output_nr, std::move(hook), python);
   GradMeta& m = grad_meta(t);
-  const std::lock_guard lock(lock_of(t.impl()));
+  const ObjectLock lock(t.impl());
   if (!m.hooks) m.hooks = std::make_unique<std::vector<HookEntry>>();
   m.hooks->push_back({new_hook_id(), 0, std::move(hook), python});
   return m.hooks->back().id;
@@ -279,7 +279,7 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
     fail(ErrorKind::runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
   }
   GradMeta& m = grad_meta(leaf);
-  const std::lock_guard lock(lock_of(leaf.impl()));
+  const ObjectLock lock(leaf.impl());
   if (!m.accumulated_hooks) m.accumulated_hooks = std::make_unique<std::vector<HookEntry>>();
   m.accumulated_hooks->push_back({new_hook_id(), 0,
                                   [f = std::move(hook)](const Tensor& t) {
@@ -294,7 +294,7 @@ void remove_hook(const Tensor& t, std::int64_t id) {
   GradMeta& m = grad_meta(t);
   if (m.grad_fn) m.grad_fn->remove_hook(id);
   std::vector<HookEntry> removed;  // destroyed after the lock
-  const std::lock_guard lock(lock_of(t.impl()));
+  const ObjectLock lock(t.impl());
   for (auto* list : {m.hooks.get(), m.accumulated_hooks.get()}) {
     if (!list) continue;
     const auto at =

@@ -2,6 +2,7 @@
 #include "engine/autograd/node.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "engine/core/export.h"
 
@@ -22,7 +23,9 @@ struct Deferred {
 TREADLE_FAST_TLS constinit thread_local Deferred* deferred = nullptr;
 
 void drop(Ref<RefCounted> target) {
-  if (!target || !target->unique()) return;  // not the last reference: plain decrement
+  if (!target) return;
+  // Surely not the last reference: plain decrement. What Python has may be at its last one.
+  if (!target->unique() && !target->py_object()) return;
   if (deferred) {
     deferred->pending.push_back(std::move(target));
     return;
@@ -39,8 +42,14 @@ void drop(Ref<RefCounted> target) {
 
 }  // namespace
 
-std::mutex& lock_of(const void* object) {
-  return locks[(reinterpret_cast<std::uintptr_t>(object) >> 6) % kLocks];
+ObjectLock::ObjectLock(const void* object)
+    : mutex_(locks[(reinterpret_cast<std::uintptr_t>(object) >> 6) % kLocks]) {
+  while (!mutex_.try_lock()) {
+    if (py_hooks.pause)
+      py_hooks.pause();
+    else
+      std::this_thread::yield();
+  }
 }
 
 std::int64_t new_hook_id() { return next_hook.fetch_add(1, std::memory_order_relaxed); }
@@ -76,7 +85,7 @@ Node::Extras& Node::extras() {  // under the lock
 }
 
 std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook, void* python) {
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   const std::int64_t id = new_hook_id();
   extras().hooks.push_back({id, nr, std::move(hook), python});
   return id;
@@ -84,7 +93,7 @@ std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook, void* python) {
 
 void Node::remove_hook(std::int64_t id) {
   std::vector<HookEntry> removed;  // destroyed after the lock: a hook may own Python objects
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   auto& all = extras().hooks;
   const auto at =
       std::find_if(all.begin(), all.end(), [&](const HookEntry& h) { return h.id == id; });
@@ -96,29 +105,29 @@ void Node::remove_hook(std::int64_t id) {
 void Node::clear_hooks() {
   if (!has_extras()) return;
   std::vector<HookEntry> removed;  // destroyed after the lock
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   std::swap(removed, extras().hooks);
 }
 
 std::vector<HookEntry> Node::hooks() const {
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   const Extras* e = extras_.load(std::memory_order_relaxed);
   return e ? e->hooks : std::vector<HookEntry>();
 }
 
 void Node::retain(std::uint32_t nr, Ref<GradSlot> slot) {
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   extras().retained.emplace_back(nr, std::move(slot));
 }
 
 void Node::drop_retained(std::uint32_t nr, const GradSlot* slot) {
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   std::erase_if(extras().retained,
                 [&](const auto& r) { return r.first == nr && r.second.get() == slot; });
 }
 
 std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> Node::retained() const {
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   const Extras* e = extras_.load(std::memory_order_relaxed);
   return e ? e->retained : std::vector<std::pair<std::uint32_t, Ref<GradSlot>>>();
 }

@@ -203,9 +203,19 @@ bool retains_grad(const Tensor& t);
 // "Trying to backward through the graph a second time ..."
 [[noreturn]] void released_error();
 std::int64_t new_hook_id();
-// One of a few mutexes, chosen by address: guards short updates of nodes and leaves, never user
-// code.
-std::mutex& lock_of(const void* object);
+// Holds one of a few mutexes, chosen by the object's address: guards short updates of nodes and
+// leaves, never user code. Waiting for it lets the GIL go, since its holder may need the GIL to
+// count a reference to what Python has.
+class ObjectLock {
+ public:
+  explicit ObjectLock(const void* object);
+  ObjectLock(const ObjectLock&) = delete;
+  ObjectLock& operator=(const ObjectLock&) = delete;
+  ~ObjectLock() { mutex_.unlock(); }
+
+ private:
+  std::mutex& mutex_;
+};
 
 // A node whose backward is a closure over Saved tensors and plain values:
 //   record("MmBackward0", out, {&a, &b}, [sa = Saved(a), sb = Saved(b)](Node& n, const Gradients&
@@ -222,7 +232,7 @@ class FnNode final : public Node {
   Gradients apply(Gradients grads) override {
     Ref<Closure> f;  // a reference: another thread may release the graph meanwhile
     {
-      const std::lock_guard lock(lock_of(this));
+      const ObjectLock lock(this);
       f = f_;
     }
     if (!f) released_error();
@@ -230,11 +240,11 @@ class FnNode final : public Node {
   }
   void release() override {
     Ref<Closure> f;  // freed after the lock
-    const std::lock_guard lock(lock_of(this));
+    const ObjectLock lock(this);
     std::swap(f, f_);
   }
   void references(ReferenceVisitor& visitor) const override {
-    const std::lock_guard lock(lock_of(this));
+    const ObjectLock lock(this);
     if (f_) Saved::references_of(f_->f, visitor);
   }
 

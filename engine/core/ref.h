@@ -10,10 +10,13 @@
 #pragma GCC visibility push(default)
 namespace treadle {
 
-// Set once by the Python module; never called while no object has a PyObject. They take the GIL.
+// Set once by the Python module; never called while no object has a PyObject. They take the GIL as
+// needed.
 struct PyHooks {
   void (*inc_ref)(void* py_object) noexcept = nullptr;
   void (*dec_ref)(void* py_object) noexcept = nullptr;
+  // Waits a moment without the GIL.
+  void (*pause)() noexcept = nullptr;
 };
 extern PyHooks py_hooks;
 

@@ -111,7 +111,7 @@ std::string MapNode::name() const { return node_name(op_.name()); }
 
 void MapNode::release() {
   std::array<Saved, kInputs + 1> dropped;  // freed after the lock
-  const std::lock_guard lock(lock_of(this));
+  const ObjectLock lock(this);
   std::swap(dropped, saved_);
   released_ = read_ != 0;
 }
@@ -122,7 +122,7 @@ Gradients MapNode::apply(Gradients grads) {
   if (!g.defined()) return result;
   std::array<Saved, kInputs + 1> saved;
   if (read_ != 0) {
-    const std::lock_guard lock(lock_of(this));
+    const ObjectLock lock(this);
     if (released_) released_error();
     saved = saved_;
   }

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+
 #include "engine/core/context.h"
 #include "engine/python/bind/bind.h"
 #include "engine/python/bind/gc.h"
@@ -12,29 +14,27 @@
 namespace treadle::bind {
 namespace {
 
-// A Python callable inside a std::function. Copies count as references; the GIL is taken as needed,
-// since graphs are freed on any thread.
+// A Python callable inside a std::function. Copies share one reference, so that copying needs no
+// GIL; giving it up takes the GIL as needed, since graphs are freed on any thread.
 class PyHook {
  public:
-  explicit PyHook(PyObject* fn) : fn_(fn) { Py_INCREF(fn_); }
-  PyHook(const PyHook& o) : fn_(o.fn_) { py_hooks.inc_ref(fn_); }
-  PyHook(PyHook&& o) noexcept : fn_(std::exchange(o.fn_, nullptr)) {}
-  PyHook& operator=(const PyHook&) = delete;
-  ~PyHook() {
-    if (fn_) py_hooks.dec_ref(fn_);
+  explicit PyHook(PyObject* fn) {
+    Py_INCREF(fn);
+    fn_ = std::shared_ptr<PyObject>(fn, [](PyObject* f) { py_hooks.dec_ref(f); });
   }
 
   Tensor operator()(const Tensor& grad) const {
     const nb::gil_scoped_acquire gil;
     const nb::object argument = nb::steal(wrap(grad));
-    const nb::object result = nb::steal(PyObject_CallFunctionObjArgs(fn_, argument.ptr(), nullptr));
+    const nb::object result =
+        nb::steal(PyObject_CallFunctionObjArgs(fn_.get(), argument.ptr(), nullptr));
     if (!result.is_valid()) raise_python();
     if (result.is_none()) return Tensor();
     return expect_tensor(result.ptr(), "the result of a hook");
   }
 
  private:
-  PyObject* fn_;
+  std::shared_ptr<PyObject> fn_;
 };
 
 class PyAccumulatedHook : public PyHook {
@@ -182,6 +182,10 @@ void bind_node(nb::module_& m) {
       .def_static(
           "_make",
           [](nb::type_object type, const std::string& name, nb::handle inputs) {
+            auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
+            if (!PyType_IsSubtype(cls,
+                                  reinterpret_cast<PyTypeObject*>(nb::type<FunctionBox>().ptr())))
+              fail(ErrorKind::type, "type must inherit from _FunctionBase");
             const std::vector<Tensor> tensors = tensors_of(inputs, "an input", false);
             auto* node = new FunctionNode(name, static_cast<std::uint32_t>(tensors.size()));
             const Ref<Node> owner(node);
@@ -200,6 +204,8 @@ void bind_node(nb::module_& m) {
              std::vector<Saved> saved;
              std::size_t i = 0;
              for (nb::handle t : tensors) {
+               if (i == output_numbers.size())
+                 fail(ErrorKind::value, "_save: fewer output numbers than tensors");
                const std::int64_t nr = output_numbers[i++];
                if (t.is_none()) {
                  saved.emplace_back();

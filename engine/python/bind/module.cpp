@@ -1,4 +1,7 @@
 // The extension module treadle._C: put together from the other files of this folder.
+#include <chrono>
+#include <thread>
+
 #include "engine/python/bind/bind.h"
 
 namespace treadle::bind {
@@ -29,6 +32,16 @@ void dec_ref(void* object) noexcept {
   PyGILState_Release(state);
 }
 
+void pause() noexcept {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  {
+    const WithoutGil released;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  PyGILState_Release(state);
+}
+
 void translate(const std::exception_ptr& e, void*) {
   try {
     std::rethrow_exception(e);
@@ -42,7 +55,7 @@ void translate(const std::exception_ptr& e, void*) {
 
 NB_MODULE(_C, m) {
   using namespace treadle::bind;
-  treadle::py_hooks = {inc_ref, dec_ref};
+  treadle::py_hooks = {inc_ref, dec_ref, pause};
   // Objects that Python keeps until after the module is gone aren't leaks of ours.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
