@@ -174,10 +174,11 @@ bool to_dims(PyObject* o, Dims* out) {
   const Py_ssize_t count = tuple ? PyTuple_Size(o) : PyList_Size(o);
   Dims dims;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* item = tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i);
+    // Owned: an item's __index__ may take it out of the list.
+    const nb::object item = nb::borrow(tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i));
     std::int64_t value = 0;
-    if (!item) raise_python();
-    if (!to_int(item, &value)) return false;
+    if (!item.is_valid()) raise_python();
+    if (!to_int(item.ptr(), &value)) return false;
     dims.push_back(value);
   }
   *out = std::move(dims);

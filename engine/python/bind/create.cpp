@@ -23,8 +23,11 @@ nb::object as_list(PyObject* o) {
 }
 
 Py_ssize_t list_size(PyObject* o) { return PyList_Check(o) ? PyList_Size(o) : PyTuple_Size(o); }
-PyObject* list_item(PyObject* o, Py_ssize_t i) {
-  return PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i);
+// Owned: a number's __float__ may take it out of the list. Raises IndexError past the end.
+nb::object list_item(PyObject* o, Py_ssize_t i) {
+  nb::object item = nb::borrow(PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i));
+  if (!item.is_valid()) raise_python();
+  return item;
 }
 
 bool is_nested(PyObject* o) {
@@ -78,7 +81,7 @@ struct Shape {
       const nb::object list = as_list(o);
       const Py_ssize_t size = list_size(list.ptr());
       level(depth, size);
-      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i), depth + 1);
+      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i).ptr(), depth + 1);
       return;
     }
     Scalar s;
@@ -134,32 +137,47 @@ struct Shape {
 template <class T>
 class Filler {
  public:
-  explicit Filler(T* out) : out_(out) {}
+  Filler(T* out, std::int64_t count) : out_(out), end_(out + count) {}
 
-  void walk(PyObject* o) {
+  // The data was measured before: the numbers' own code, or other threads, may have changed it.
+  void fill(PyObject* o) {
+    walk(o, 0);
+    if (out_ != end_) changed();
+  }
+  void set_dtype(DType dtype) { dtype_ = dtype; }
+
+ private:
+  T* out_;
+  T* end_;
+  DType dtype_{};
+
+  [[noreturn]] static void changed() {
+    fail(ErrorKind::runtime, "tensor(): the data changed while it was read");
+  }
+  void put(T value) {
+    if (out_ == end_) changed();
+    *out_++ = value;
+  }
+
+  void walk(PyObject* o, int depth) {
     if (is_nested(o)) {
+      if (depth > kMaxNesting) changed();
       const nb::object list = as_list(o);
       const Py_ssize_t size = list_size(list.ptr());
-      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i));
+      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i).ptr(), depth + 1);
       return;
     }
     if (is_tensor(o) || (PyObject_CheckBuffer(o) && !PyFloat_Check(o))) {
       const Tensor t = is_tensor(o) ? tensor_of(o) : share_buffer(o, "tensor()");
       const Tensor flat = contiguous(to(detach(t), dtype_));
       const T* values = flat.data_as<T>();
-      for (std::int64_t i = 0; i < flat.numel(); ++i) *out_++ = values[i];
+      for (std::int64_t i = 0; i < flat.numel(); ++i) put(values[i]);
       return;
     }
     Scalar s;
     if (!to_scalar(o, &s)) not_a_number(o);
-    *out_++ = convert(s);
+    put(convert(s));
   }
-  void set_dtype(DType dtype) { dtype_ = dtype; }
-
- private:
-  T* out_;
-  DType dtype_{};
-
   static T convert(const Scalar& s) {
     if constexpr (std::is_same_v<T, bool>) {
       return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0;
@@ -222,9 +240,9 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   const DType chosen = dtype.value_or(shape.inference.result());
   Tensor result = Tensor::empty(shape.dims, chosen);
   visit(chosen, "tensor", [&](auto zero) {
-    Filler<decltype(zero)> filler(result.data_as<decltype(zero)>());
+    Filler<decltype(zero)> filler(result.data_as<decltype(zero)>(), result.numel());
     filler.set_dtype(chosen);
-    filler.walk(data);
+    filler.fill(data);
   });
   return result;
 }

@@ -120,6 +120,16 @@ nb::object export_capsule(const Tensor& t, bool copied) {
 
 nb::object to_dlpack(const Tensor& t, nb::handle max_version, nb::handle dl_device,
                      nb::handle copy) {
+  const auto pair_of_ints = [](nb::handle o, const char* name) {
+    if (o.is_none()) return;
+    if (!PyTuple_Check(o.ptr()) || PyTuple_Size(o.ptr()) != 2 ||
+        !PyLong_Check(PyTuple_GetItem(o.ptr(), 0)) || !PyLong_Check(PyTuple_GetItem(o.ptr(), 1))) {
+      fail(ErrorKind::type, std::string("__dlpack__: ") + name +
+                                " must be a tuple of two ints or None, not " + type_name(o.ptr()));
+    }
+  };
+  pair_of_ints(max_version, "max_version");
+  pair_of_ints(dl_device, "dl_device");
   if (t.requires_grad()) {
     PyErr_SetString(PyExc_BufferError,
                     "Can't export tensors that require gradient, use tensor.detach()");
