@@ -2,6 +2,7 @@
 #include "engine/core/dims.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "engine/core/error.h"
@@ -21,15 +22,24 @@ void Dims::resize(std::int64_t count, std::int64_t value) {
 }
 
 void Dims::grow(std::int64_t count) {
-  if (count > kMaxDims || count < 0) {
-    fail(ErrorKind::runtime, "a tensor can have at most " + std::to_string(kMaxDims) +
-                                 " dimensions, got " + std::to_string(count));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (count > kMost || count < 0) {
+    fail(ErrorKind::runtime, "a list of ints can have at most " + std::to_string(kMost) +
+                                 " entries, got " + std::to_string(count));
   }
-  const std::int64_t capacity = std::min(kMaxDims, std::max<std::int64_t>(count, 2 * capacity_));
+  const std::int64_t capacity =
+      std::min(kMost, std::max<std::int64_t>(count, std::int64_t{2} * capacity_));
   auto heap = std::make_unique<std::int64_t[]>(static_cast<std::size_t>(capacity));
   std::copy(data(), data() + size_, heap.get());
   heap_ = std::move(heap);
   capacity_ = static_cast<std::int32_t>(capacity);
+}
+
+void check_rank(const Dims& shape) {
+  if (shape.size() > Dims::kMaxDims) {
+    fail(ErrorKind::runtime, "a tensor can have at most " + std::to_string(Dims::kMaxDims) +
+                                 " dimensions, got " + std::to_string(shape.size()));
+  }
 }
 
 std::string to_string(const Dims& dims) {

@@ -1,5 +1,6 @@
-// A short list of sizes or strides, held inline up to 6 entries so that making a tensor allocates
-// once. At most kMaxDims long.
+// A list of sizes, strides or dimensions, held inline up to 6 entries so that making a tensor
+// allocates once. Tensors have at most kMaxDims dimensions; other lists (the sizes of split()) may
+// be longer.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -59,7 +60,6 @@ class Dims {
   std::int64_t* data() { return heap_ ? heap_.get() : inline_; }
   const std::int64_t* data() const { return heap_ ? heap_.get() : inline_; }
 
-  // Throw Error{runtime} past kMaxDims.
   void push_back(std::int64_t value) {
     const std::int64_t n = size_;
     if (n == capacity_) grow(n + 1);
@@ -108,6 +108,8 @@ class Dims {
   std::int64_t inline_[kInline];  // the first size_ are set, if heap_ is null
 };
 
+// Throws Error{runtime} for more than kMaxDims sizes.
+void check_rank(const Dims& shape);
 // "[2, 3]", as PyTorch prints a shape in its messages.
 std::string to_string(const Dims& dims);
 // Product of the entries; 1 for none. Throws Error{runtime} when it doesn't fit in 63 bits.

@@ -128,7 +128,7 @@ Tensor allocate_like(const Dims& shape, DType dtype, std::span<const Tensor* con
 
 void check_internal_overlap(const Tensor& out) {
   for (std::int64_t i = 0; i < out.dim(); ++i) {
-    if (out.strides()[i] == 0 && out.shape()[i] > 1) {
+    if (out.strides()[i] == 0 && out.shape()[i] > 1 && out.numel() != 0) {
       fail(ErrorKind::runtime,
            "unsupported operation: more than one element of the written-to tensor refers to a "
            "single "

@@ -11,11 +11,13 @@ namespace treadle {
 
 TensorImpl::TensorImpl(Ref<Storage> s, std::int64_t o, Dims sh, Dims st, DType d)
     : storage(std::move(s)), offset(o), shape(std::move(sh)), strides(std::move(st)), dtype(d) {
+  check_rank(shape);
   inference = context().inference;
 }
 
 TensorImpl::TensorImpl(Ref<Storage> s, const Dims& sh, DType d)
     : storage(std::move(s)), shape(sh), strides(contiguous_strides(sh)), dtype(d) {
+  check_rank(shape);
   inference = context().inference;
 }
 

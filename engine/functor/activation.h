@@ -165,22 +165,22 @@ struct Elu {
 };
 // An absent min is {-inf, INT64_MIN}, an absent max {inf, INT64_MAX} (uint8: 0 and 255).
 struct Clamp {
-  static constexpr Info info{"clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-                             "min(max(x, min), max); NaN stays NaN.",
-                             Result::same,
-                             Saves::in,
-                             {-10, 10},
-                             0,
-                             0,
-                             kReal};
+  static constexpr Info info{
+      "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+      "min(max(x, min), max); NaN if x or a bound is. No gradient at the bounds.",
+      Result::same,
+      Saves::in,
+      {-10, 10},
+      0,
+      0,
+      kReal};
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
-    const V lo = p.get<V>(0), hi = p.get<V>(1), a = select(x < lo, lo, x);
-    return select(a > hi, hi, a);
+    return minimum(maximum(x, p.get<V>(0)), p.get<V>(1));
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V, const Params& p) {
-    return select(logical_and(x >= p.get<V>(0), x <= p.get<V>(1)), g, V(0));
+    return select(logical_and(x > p.get<V>(0), x < p.get<V>(1)), g, V(0));
   }
 };
 

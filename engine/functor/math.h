@@ -117,12 +117,14 @@ TREADLE_HD V remainder(V a, V b) {
   const V r = fmod(a, b);
   return r != V(0) && (r < V(0)) != (b < V(0)) ? V(r + b) : r;
 }
-// floor(a / b) without the rounding of a / b: (a - remainder) / b is near an integer.
+// floor(a / b) without the rounding of a / b: (a - fmod) / b is near an integer, also for infinite
+// b.
 template <class V>
 TREADLE_HD V div_floor(V a, V b) {
   if constexpr (is_float<V>) {
     if (b == V(0)) return a / b;
-    const V r = remainder(a, b), q = (a - r) / b;
+    const V m = fmod(a, b);
+    const V q = (a - m) / b - (m != V(0) && (m < V(0)) != (b < V(0)) ? V(1) : V(0));
     return q == V(0) ? copysign(q, a / b) : round(q);
   } else {
     const V q = div_trunc(a, b);

@@ -29,7 +29,8 @@ struct Where {
     return select(c, V(0), g);
   }
 };
-// Gradient: to self inside [min, max], to the bound that was taken outside of it.
+// Gradient: to self inside (min, max), to the bound that was taken outside; on a bound half to
+// each.
 struct ClampTensor {
   static constexpr Info info{"clamp.Tensor(Tensor self, Tensor min, Tensor max) -> Tensor",
                              "min(max(self, min), max); NaN if any of the three is NaN.",
@@ -45,15 +46,17 @@ struct ClampTensor {
   }
   template <class V>
   TREADLE_HD static V da(V g, V x, V lo, V hi) {
-    return select(logical_and(x >= lo, x <= hi), g, V(0));
+    const auto on_bound = logical_and(lo < hi, logical_or(x == lo, x == hi));
+    return select(on_bound, g * V(0.5), select(logical_and(x >= lo, x <= hi), g, V(0)));
   }
   template <class V>
   TREADLE_HD static V db(V g, V x, V lo, V hi) {
-    return select(logical_and(x < lo, lo < hi), g, V(0));
+    return select(lo < hi, select(x < lo, g, select(x == lo, g * V(0.5), V(0))), V(0));
   }
   template <class V>
   TREADLE_HD static V dc(V g, V x, V lo, V hi) {
-    return select(logical_or(x > hi, hi < lo), g, V(0));
+    const V at_bound = select(logical_and(x == hi, lo < hi), g * V(0.5), V(0));
+    return select(logical_or(x > hi, hi < lo), g, at_bound);
   }
 };
 struct Addcmul {

@@ -117,6 +117,10 @@ Tensor div_mode(const Tensor& self, const Tensor& other, const std::optional<std
 }
 void div_mode_inplace(const Tensor& self, const Tensor& other,
                       const std::optional<std::string>& mode) {
+  if (!mode) {
+    div_(self, other);
+    return;
+  }
   check_inplace(self);
   const Tensor r = div_mode(self, other, mode);
   if (!can_cast(r.dtype(), self.dtype())) {
@@ -138,6 +142,14 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
     fail(ErrorKind::runtime, std::string(info(self.dtype()).scalar) + " did not match " +
                                  std::string(info(other.dtype()).scalar));
   }
+  const auto check = [](const char* name, double tolerance) {
+    if (tolerance >= 0) return;
+    fail(ErrorKind::runtime, std::string(name) +
+                                 " must be greater than or equal to zero, but got " +
+                                 std::to_string(tolerance));
+  };
+  check("rtol", rtol);
+  check("atol", atol);
   const NoGrad off;
   Tensor close = eq(self, other);
   if (equal_nan && is_floating(self.dtype()))

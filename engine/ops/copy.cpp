@@ -86,12 +86,8 @@ Tensor fill_(const Tensor& self, const Scalar& value) {
   check_internal_overlap(self);
   const kernel::MapFn fn = table().fill[static_cast<std::size_t>(self.dtype())];
   if (!fn) fail(ErrorKind::not_implemented, "no fill for dtype " + repr(self.dtype()));
-  Ref<Node> node;
-  if (needs_tape({&self})) {
-    node = make_node("FillBackward0", {&self}, [](Node&, const Gradients& g) {
-      return none(g) ? Gradients(1) : Gradients{zeros_like(g[0])};
-    });
-  }
+  check_fits(value, self.dtype());
+  Ref<Node> node = overwriting_node("FillBackward0", self);
   kernel::Param p[kernel::kMaxParams] = {param(value)};
   if (self.dtype() == DType::boolean) p[0].i = value.f != 0 || value.i != 0;
   Iter(self, {}).map(fn, p);
@@ -115,7 +111,7 @@ void fill_inplace(const Tensor& self, const Tensor& value) {
                                  std::to_string(value.dim()) + " dimensions.");
   }
   if (value.impl()->wrapped_number) {
-    fill_(self, is_integral(value.dtype()) ? Scalar(value.item_int()) : Scalar(value.item()));
+    fill_(self, number_of(value));
   } else {
     copy_(self, value);
   }

@@ -70,6 +70,8 @@ Tensor empty_strided(const Dims& size, const Dims& stride, DType dtype) {
   if (bad)
     fail(ErrorKind::memory, "the size of a tensor of shape " + to_string(size) + " and strides " +
                                 to_string(stride) + " overflows");
+  product(size);  // throws if it overflows: strides of 0 need no memory
+  check_rank(size);
   const Tensor flat = Tensor::empty({none ? 0 : last + 1}, dtype);
   flat.impl()->shape = size;
   flat.impl()->strides = stride;

@@ -213,6 +213,10 @@ struct Boxed {
         made[0] = to(*pointers[0], default_dtype());
         pointers[0] = &made[0];
       }
+      // A bound that the dtype can't hold doesn't bind beyond the dtype's own.
+      if (pointers[0]->dtype() == DType::uint8) {
+        for (Scalar& s : scalars) s.i = std::clamp<std::int64_t>(s.i, 0, 255);
+      }
     }
     validate<Op>(pointers, scalars);
   }
@@ -256,8 +260,7 @@ OpDef row() {
   const std::string_view name = op.name();
   const bool functional =
       std::find(kInFunctional.begin(), kInFunctional.end(), name) != kInFunctional.end();
-  OpDef def{op.schema,       Op::info.doc, 0,      op.derive[0] || op.derive[1] || op.derive[2],
-            &boxed_call<Op>, nullptr,      nullptr};
+  OpDef def{op.schema, Op::info.doc, 0, op.differentiable(), &boxed_call<Op>, nullptr, nullptr};
   def.variants = functional ? kFunctional : name[0] == '_' ? kFunction : kFunction | kMethod | kOut;
   if (name[0] != '_' && !op.condition_first) {
     def.variants |= kInplace;

@@ -196,6 +196,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) 
          "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with " +
              std::to_string(value.dim()) + " dimension(s).");
   }
+  if (value.impl()->wrapped_number) check_fits(number_of(value), self.dtype());
   return where(mask, to(value, self.dtype()), self);
 }
 
@@ -236,6 +237,10 @@ void masked_fill_inplace(const Tensor& self, const Tensor& mask, const Tensor& v
   copy_(self, masked_fill(self, mask, value));
 }
 std::vector<Tensor> at_dim(const Tensor& self, std::int64_t dim, const Tensor& index) {
+  if (index.dim() > 1) {
+    fail(ErrorKind::index,
+         "index should have dimension 1 or 0, but has " + std::to_string(index.dim()));
+  }
   std::vector<Tensor> all(static_cast<std::size_t>(wrap_dim(dim, self.dim())));
   all.push_back(at_least_1d(index));
   return all;
@@ -253,6 +258,7 @@ Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, cons
 }
 void index_fill_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
                         const Tensor& value) {
+  if (value.impl()->wrapped_number) check_fits(number_of(value), self.dtype());
   index_put_(self, at_dim(self, dim, index), to(value, self.dtype()), false);
 }
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {

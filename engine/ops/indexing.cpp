@@ -242,6 +242,7 @@ Tensor index_put_(const Tensor& self, const std::vector<Tensor>& indices, const 
                                  " for the destination and " +
                                  std::string(info(values.dtype()).scalar) + " for the source.");
   }
+  if (values.impl()->wrapped_number) check_fits(number_of(values), self.dtype());
   const Plan plan(self, indices);
   if (plan.dims.empty()) return accumulate ? add_(self, values) : copy_(self, values);
   Ref<Node> node;
@@ -280,6 +281,7 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
     fail(ErrorKind::runtime, "masked_select: expected BoolTensor or ByteTensor for mask");
   }
   const Dims shape = broadcast_shapes(self.shape(), mask.shape());
+  if (shape.empty()) return index(unsqueeze(self, 0), {unsqueeze(mask, 0)});
   return index(expand(self, shape), {expand(mask, shape)});
 }
 std::vector<Tensor> nonzero_tuple(const Tensor& self) {

@@ -287,7 +287,10 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
   check_overlap(self, in);
   const kernel::MapFn fn = forward_kernel(op, types.compute);
   Ref<MapNode> node;
-  if (MapNode::wanted(op, in)) {
+  Ref<Node> overwriting;
+  if (!op.differentiable()) {
+    overwriting = overwriting_node("OverwriteBackward0", self);
+  } else if (MapNode::wanted(op, in)) {
     node = Ref<MapNode>(new MapNode(op, p, in, shape, types.result));
     if (node->reads_inputs()) {
       // The old value is overwritten; a copy of it is what the derivative needs.
@@ -318,12 +321,14 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
   if (node) {
     if (node->reads_output()) node->save_output(self);
     rebase_history(self, std::move(node));
+  } else if (overwriting) {
+    rebase_history(self, std::move(overwriting));
   }
 }
 
 void map_out(const MapOp& op, Inputs in, const Params& p, Tensor& out) {
   check_defined(op, in);
-  check_out(op.name(), in, {&out, 1});
+  check_out(op.name(), op.differentiable() ? in : Inputs(), {&out, 1});
   const Types types = types_of(op, in);
   check_out_dtype(types.result, out);
   Dims buffer;

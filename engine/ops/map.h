@@ -33,6 +33,7 @@ struct MapOp {
   std::atomic<std::uint32_t>* reads_cache;
 
   std::string_view name() const;
+  constexpr bool differentiable() const { return derive[0] || derive[1] || derive[2]; }
 };
 
 using Inputs = std::span<const Tensor* const>;

@@ -1,12 +1,15 @@
 // out= and plain copies.
 #include "engine/ops/out.h"
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "engine/autograd/node.h"
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/context.h"
 #include "engine/core/iter.h"
+#include "engine/ops/names.h"
 
 namespace treadle {
 
@@ -26,6 +29,48 @@ Tensor cast(const Tensor& t, DType dtype) {
   const Tensor out = allocate_like(t.shape(), dtype, in);
   cast_into(out, t);
   return out;
+}
+
+void check_fits(const Scalar& value, DType dtype) {
+  bool fits = true;
+  const bool floating = value.kind == Scalar::Kind::floating;
+  constexpr double kTwo63 = 9223372036854775808.0;
+  switch (dtype) {
+    case DType::uint8:
+      fits = floating ? value.f >= 0 && value.f <= 255 : value.i >= -255 && value.i <= 255;
+      break;
+    case DType::int64:
+      fits = !floating || (value.f >= -kTwo63 && value.f < kTwo63);
+      break;
+    case DType::float32:
+      fits = !(std::abs(value.f) > std::numeric_limits<float>::max()) || std::isinf(value.f);
+      break;
+    default:  // bool and float64 hold all; the others have no kernels yet
+      break;
+  }
+  if (!fits) {
+    const std::string given = floating ? std::to_string(value.f) : std::to_string(value.i);
+    fail(ErrorKind::runtime,
+         "value cannot be converted to type " + repr(dtype) + " without overflow: " + given);
+  }
+}
+
+Scalar number_of(const Tensor& wrapped) {
+  switch (wrapped.dtype()) {
+    case DType::boolean:
+      return Scalar(wrapped.item_int() != 0);
+    case DType::int64:
+      return Scalar(wrapped.item_int());
+    default:
+      return Scalar(wrapped.item());
+  }
+}
+
+Ref<Node> overwriting_node(const char* name, const Tensor& self) {
+  if (!needs_tape({&self})) return {};
+  return make_node(name, {&self}, [](Node&, const Gradients& g) {
+    return g[0].defined() ? Gradients{zeros_like(g[0])} : Gradients(1);
+  });
 }
 
 void check_out(std::string_view op, std::span<const Tensor* const> inputs,
@@ -57,7 +102,12 @@ void check_out_dtype(DType result, const Tensor& out) {
 void resize_out(Tensor& out, const Dims& shape) {
   TensorImpl& impl = *out.impl();
   if (impl.shape == shape) return;
-  const std::int64_t bytes = (impl.offset + product(shape)) * item_size(impl.dtype);
+  std::int64_t bytes = product(shape);
+  if (__builtin_add_overflow(bytes, impl.offset, &bytes) ||
+      __builtin_mul_overflow(bytes, item_size(impl.dtype), &bytes)) {
+    fail(ErrorKind::memory,
+         "the size in bytes of a result of shape " + to_string(shape) + " overflows");
+  }
   if (static_cast<std::size_t>(bytes) > impl.storage->bytes()) {
     if (impl.grad_meta && impl.grad_meta->view) {
       fail(ErrorKind::runtime, "cannot resize a view to " + to_string(shape) +

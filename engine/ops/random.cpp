@@ -1,4 +1,5 @@
 // Random ops: all numbers come from a Generator's stream in the order that PyTorch draws them.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -31,22 +32,29 @@ void check_floating(const char* op, DType dtype) {
   }
 }
 
+// self with its dimensions in the order of its strides: PyTorch draws for a tensor that isn't
+// contiguous in the order of its memory, not of its indices.
+Tensor in_memory_order(const Tensor& self) {
+  Dims order = Dims::unset(self.dim());
+  for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return self.strides()[a] > self.strides()[b];
+  });
+  return permute(detach(self), order);
+}
+
 // In-place forms: `draw(state, data, n)` writes dense elements; the history of self becomes zero.
 template <class F>
 Tensor fill_inplace(const Tensor& self, Generator* generator, F draw) {
   check_inplace(self);
   check_overlap(self, {});
-  Ref<Node> node;
-  if (needs_tape({&self})) {
-    node = make_node("NormalBackward0", {&self}, [](Node&, const Gradients& g) {
-      return none(g) ? Gradients(1) : Gradients{zeros_like(g[0])};
-    });
-  }
+  Ref<Node> node = overwriting_node("NormalBackward0", self);
   const bool dense = self.is_contiguous();
-  const Tensor target = dense ? self : Tensor::empty(self.shape(), self.dtype());
+  const Tensor place = dense ? self : in_memory_order(self);
+  const Tensor target = dense ? self : Tensor::empty(place.shape(), self.dtype());
   or_default(generator).draw(
       [&](RandomState& state) { draw(state, target.data(), target.numel()); });
-  if (!dense) cast_into(self, target);
+  if (!dense) cast_into(place, target);
   self.impl()->storage->bump();
   if (node) rebase_history(self, std::move(node));
   return self;
@@ -58,6 +66,15 @@ Tensor uniform_(const Tensor& self, double from, double to, Generator* generator
     fail(ErrorKind::runtime, "uniform_ expects to return a [from, to) range, but found from=" +
                                  std::to_string(from) + " > to=" + std::to_string(to));
   }
+  check_fits(Scalar(from), self.dtype());
+  check_fits(Scalar(to), self.dtype());
+  const double largest = self.dtype() == DType::float32 ? std::numeric_limits<float>::max()
+                                                        : std::numeric_limits<double>::max();
+  if (!(to - from <= largest)) {
+    fail(ErrorKind::runtime, "uniform_ expects to - from to be finite in " + repr(self.dtype()) +
+                                 ", but found from=" + std::to_string(from) +
+                                 " and to=" + std::to_string(to));
+  }
   return fill_inplace(self, generator, [&](RandomState& s, char* data, std::int64_t n) {
     fill_uniform(s, self.dtype(), data, n, from, to);
   });
@@ -66,14 +83,26 @@ Tensor normal_(const Tensor& self, double mean, double std, Generator* generator
   check_floating("normal_", self.dtype());
   if (!(std >= 0))
     fail(ErrorKind::runtime, "normal expects std >= 0.0, but found std " + std::to_string(std));
+  // PyTorch draws in blocks only into contiguous memory.
+  const NormalStream stream =
+      self.is_contiguous() ? NormalStream::by_length : NormalStream::one_by_one;
   return fill_inplace(self, generator, [&](RandomState& s, char* data, std::int64_t n) {
-    fill_normal(s, self.dtype(), data, n, mean, std);
+    fill_normal(s, self.dtype(), data, n, mean, std, stream);
   });
 }
 Tensor random_range(const Tensor& self, std::int64_t low, std::int64_t high, Generator* generator) {
   if (low >= high) {
     fail(ErrorKind::runtime, "random_ expects 'from' to be less than 'to', but got from=" +
                                  std::to_string(low) + " >= to=" + std::to_string(high));
+  }
+  const std::int64_t most = self.dtype() == DType::boolean ? 1
+                            : self.dtype() == DType::uint8
+                                ? 255
+                                : std::numeric_limits<std::int64_t>::max();
+  const bool is_unsigned = self.dtype() == DType::boolean || self.dtype() == DType::uint8;
+  if ((is_unsigned && low < 0) || high - 1 > most) {
+    fail(ErrorKind::runtime, "random_: integers from " + std::to_string(low) + " to " +
+                                 std::to_string(high - 1) + " don't fit in " + repr(self.dtype()));
   }
   return fill_inplace(self, generator, [&](RandomState& s, char* data, std::int64_t n) {
     fill_randint(s, self.dtype(), data, n, low, high);

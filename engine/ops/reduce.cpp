@@ -54,7 +54,7 @@ DType result_dtype(Reduction op, DType in) {
       return is_integral(in) ? DType::int64 : in;
     case Reduction::any:
     case Reduction::all:
-      return DType::boolean;
+      return in == DType::uint8 ? in : DType::boolean;  // as PyTorch, which once had no bool
     case Reduction::max:
     case Reduction::min:
       return in;

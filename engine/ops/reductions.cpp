@@ -364,15 +364,15 @@ std::span<const OpDef> reduction_ops() {
                        "dtype=None) -> Tensor",
                        "Product along a dimension.", kAll),
       native<max_all>("max(Tensor self) -> Tensor", "Largest element.", kBoth),
+      native<maximum>("max.other(Tensor self, Tensor other) -> Tensor", "maximum().", kAll),
       native<static_cast<Pair>(max)>(
           "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
           "Largest element along a dimension and its position.", kAll),
-      native<maximum>("max.other(Tensor self, Tensor other) -> Tensor", "maximum().", kAll),
       native<min_all>("min(Tensor self) -> Tensor", "Smallest element.", kBoth),
+      native<minimum>("min.other(Tensor self, Tensor other) -> Tensor", "minimum().", kAll),
       native<static_cast<Pair>(min)>(
           "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
           "Smallest element along a dimension and its position.", kAll),
-      native<minimum>("min.other(Tensor self, Tensor other) -> Tensor", "minimum().", kAll),
       native<amax>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
                    "Largest element over the dimensions; ties share the gradient.", kAll),
       native<amin>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -411,9 +411,10 @@ std::span<const OpDef> reduction_ops() {
                       "Standard deviation; the divisor is n - correction (1 by default).", kAll),
       native<norm_all>("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "p-norm of all elements.",
                        kBoth),
-      native<norm>("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, "
-                   "ScalarType? dtype=None) -> Tensor",
-                   "p-norm over the dimensions.", kAll),
+      native<norm>(
+          "norm.ScalarOpt_dim(Tensor self, Scalar? p=2, int[1] dim=[], bool keepdim=False, *, "
+          "ScalarType? dtype=None) -> Tensor",
+          "p-norm over the dimensions.", kAll),
       native<vector_norm>(
           "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
           "ScalarType? dtype=None) -> Tensor",

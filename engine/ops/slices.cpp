@@ -97,6 +97,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const Dims& sizes, std:
   if (self.dim() == 0) fail(ErrorKind::runtime, "split expects at least a 1-dimensional tensor");
   dim = wrap_dim(dim, self.dim());
   std::int64_t total = 0;
+  bool overflow = false;
   for (const std::int64_t s : sizes) {
     if (s < 0) {
       fail(ErrorKind::runtime,
@@ -104,9 +105,9 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const Dims& sizes, std:
            "split_sizes=" +
                to_string(sizes));
     }
-    total += s;
+    overflow |= __builtin_add_overflow(total, s, &total);
   }
-  if (total != self.shape()[dim]) {
+  if (overflow || total != self.shape()[dim]) {
     fail(ErrorKind::runtime, "split_with_sizes expects split_sizes to sum exactly to " +
                                  std::to_string(self.shape()[dim]) +
                                  " (input tensor's size at dimension " + std::to_string(dim) +
@@ -128,8 +129,7 @@ std::vector<Tensor> split(const Tensor& self, std::int64_t split_size, std::int6
     fail(ErrorKind::runtime, "split expects split_size be non-negative, but got split_size=" +
                                  std::to_string(split_size));
   }
-  const std::int64_t pieces =
-      split_size == 0 ? 1 : std::max<std::int64_t>(1, (size + split_size - 1) / split_size);
+  const std::int64_t pieces = size == 0 ? 1 : (size - 1) / split_size + 1;
   std::vector<Tensor> out;
   for (std::int64_t i = 0; i < pieces; ++i) {
     const std::int64_t start = i * split_size;
@@ -146,7 +146,7 @@ std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, std::int64_t 
          "chunk expects `chunks` to be greater than 0, got: " + std::to_string(chunks));
   }
   const std::int64_t size = self.size(dim);
-  const std::int64_t each = (size + chunks - 1) / chunks;
+  const std::int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
   if (each == 0) return split_with_sizes(self, Dims(chunks, 0), dim);
   return split(self, each, dim);
 }

@@ -118,6 +118,7 @@ Tensor as_strided(const Tensor& self, const Dims& size, const Dims& stride,
                                  std::to_string(g.offset) + " are out of bounds for storage of " +
                                  std::to_string(available) + " elements");
   }
+  product(size);  // throws if it overflows: strides of 0 need no memory
   const Tensor out = make_view(self, size, stride, g.offset);
   if (needs_tape({&self})) set_history(out, as_strided_node(self, out));
   return out;

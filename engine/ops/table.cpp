@@ -239,7 +239,10 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
       for (const Tensor& t : *list) inputs.push_back(&t);
     }
   }
-  check_out(s.name, inputs, outs);
+  check_out(
+      s.name,
+      op.differentiable ? std::span<const Tensor* const>(inputs) : std::span<const Tensor* const>(),
+      outs);
   for (const Tensor& t : outs) check_inplace(t);
   op.call_out(args.data(), outs.data());
 }

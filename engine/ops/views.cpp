@@ -127,11 +127,11 @@ Tensor reshape(const Tensor& self, const Dims& size) {
 }
 
 Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim) {
-  if (self.dim() == 0) return reshape(self, {1});
   start_dim = wrap_dim(start_dim, self.dim());
   end_dim = wrap_dim(end_dim, self.dim());
   if (start_dim > end_dim)
     fail(ErrorKind::runtime, "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (self.dim() == 0) return reshape(self, {1});
   if (start_dim == end_dim) return self;
   Dims shape;
   for (std::int64_t i = 0; i < self.dim(); ++i) {
@@ -163,7 +163,7 @@ Tensor t(const Tensor& self) {
 Tensor permute(const Tensor& self, const Dims& dims) {
   if (dims.size() != self.dim()) {
     fail(ErrorKind::runtime,
-         "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
+         "permute(dims): number of dimensions in the tensor input does not match the length "
          "of the desired ordering of dimensions i.e. input.dim() = " +
              std::to_string(self.dim()) +
              " is not equal to len(dims) = " + std::to_string(dims.size()));
@@ -228,7 +228,7 @@ Tensor expand(const Tensor& self, const Dims& size, bool) {
       }
       shape[i] = have;
     }
-    if (shape[i] != have && have != 1) {
+    if (shape[i] < 0 || (shape[i] != have && have != 1)) {
       fail(ErrorKind::runtime, "The expanded size of the tensor (" + std::to_string(shape[i]) +
                                    ") must match the existing size (" + std::to_string(have) +
                                    ") at non-singleton dimension " + std::to_string(i) +
@@ -237,6 +237,7 @@ Tensor expand(const Tensor& self, const Dims& size, bool) {
     }
     if (from >= 0 && shape[i] == have) strides[i] = self.strides()[from];
   }
+  product(shape);  // elements that share memory need none, but their number must fit
   const Tensor out = make_view(self, std::move(shape), std::move(strides), self.impl()->offset);
   if (needs_tape({&self})) {
     record("ExpandBackward0", out, {&self}, [back = self.shape()](Node&, const Gradients& g) {
@@ -352,7 +353,7 @@ std::span<const OpDef> view_ops() {
       native<permute>("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
                       "Reorders the dimensions.", kBoth),
       native<movedim>(
-          "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+          "movedim.intlist(Tensor(a) self, int[1] source, int[1] destination) -> Tensor(a)",
           "Moves dimensions to new positions; the others keep their order.", kBoth),
       native<expand>("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
                      "Repeats dimensions of size 1 without copying; -1 keeps a size.", kMethod),

@@ -34,7 +34,7 @@ TYPES = {
 OPERANDS = {"self", "other", "exponent", "value", "input"}
 NOT_BROADCAST = {
     "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "dot", "inner", "outer",
-    "kron", "cross", "linear", "allclose", "sum_to_size",
+    "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min",
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ class Op:
         )
 
     def definitions(self, form):
-        """One or more `def` lines: varargs of ints are a form of their own."""
+        """One or more `def` lines: varargs (of ints, mostly) are a form of their own."""
         args = [a for i, a in enumerate(self.args) if form == "function" or i != self.self_index]
         name = self.name + ("_" if form == "inplace" else "")
         result = "Self" if form == "inplace" else self.result()
@@ -142,13 +142,15 @@ class Op:
         for varargs in (False, True):
             positional = [a for a in args if not a.keyword_only]
             if varargs and not (
-                len(positional) == 1 and positional[0].base == "int" and positional[0].size == ""
+                len(positional) == 1
+                and (positional[0].base == "int" or self.name == "broadcast_tensors")
+                and positional[0].size == ""
             ):
                 continue
             parts, star = [] if form == "function" else ["self"], False
             for a in args:
                 if varargs and a is positional[0]:
-                    parts.append(f"*{a.name}: _int")
+                    parts.append(f"*{a.name}: {'_int' if a.base == 'int' else a.base}")
                     star = True
                     continue
                 if a.keyword_only and not star:

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/dtype.h"
 #include "engine/core/error.h"
 #include "engine/functor/math.h"
 
@@ -69,8 +70,8 @@ double next_normal(RandomState& state, double mean, double deviation) {
 }
 
 [[noreturn]] void no_such(const char* op, DType dtype) {
-  fail(ErrorKind::not_implemented, std::string(op) + " has no CPU kernel for dtype number " +
-                                       std::to_string(static_cast<int>(dtype)));
+  fail(ErrorKind::not_implemented,
+       '"' + std::string(op) + "\" not implemented for '" + std::string(info(dtype).scalar) + "'");
 }
 
 // Calls fn with a typed pointer to `data`.
@@ -118,9 +119,9 @@ void fill_uniform(RandomState& state, DType dtype, char* data, std::int64_t n, d
 }
 
 void fill_normal(RandomState& state, DType dtype, char* data, std::int64_t n, double mean,
-                 double deviation) {
+                 double deviation, NormalStream stream) {
   with_float("normal_", dtype, data, [&]<class T>(T* x) {
-    if (n >= 16) {
+    if (n >= 16 && stream == NormalStream::by_length) {
       return normal_blocks(state, x, n, static_cast<T>(mean), static_cast<T>(deviation));
     }
     for (std::int64_t i = 0; i < n; ++i) {

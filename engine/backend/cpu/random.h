@@ -26,12 +26,15 @@ struct RandomState {
 void fill_uniform(RandomState& state, DType dtype, char* data, std::int64_t n, double from,
                   double to);
 
+// Whether fill_normal may use its blocks for 16 elements and more.
+enum class NormalStream : std::uint8_t { by_length, one_by_one };
+
 // randn, normal_. Floating dtypes only. Box-Muller; from 16 elements on in blocks of 16 (8 pairs),
 // the last block drawn anew when n isn't a multiple; below that pair by pair in double. float64
 // agrees with PyTorch bit for bit where libm does; float32 blocks to 1e-6 (PyTorch's differ between
 // CPUs).
 void fill_normal(RandomState& state, DType dtype, char* data, std::int64_t n, double mean,
-                 double standard_deviation);
+                 double standard_deviation, NormalStream stream = NormalStream::by_length);
 
 // randint, random_(from, to): integers in [low, high). Throws Error{value} if low >= high.
 void fill_randint(RandomState& state, DType dtype, char* data, std::int64_t n, std::int64_t low,

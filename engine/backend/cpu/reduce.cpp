@@ -6,6 +6,7 @@
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/backend/cpu/pool.h"
+#include "engine/core/dtype.h"
 #include "engine/core/error.h"
 #include "engine/functor/reduce.h"
 
@@ -143,7 +144,7 @@ void reduce_cut(int id, DType dtype, const ReduceArgs& args) {
 void reduce(int id, DType dtype, const ReduceArgs& args) {
   const kernel::ReduceFn fn = table().reduce[id][static_cast<int>(dtype)];
   if (fn == nullptr)
-    fail(ErrorKind::not_implemented, "this reduction has no kernel for this dtype");
+    fail(ErrorKind::not_implemented, "this reduction is not implemented for dtype " + repr(dtype));
   const std::int64_t count = std::max<std::int64_t>(1, args.count);
   if (args.outer * count <= kGrain) return fn(args);
   if (args.count >= 2 * kChunk && args.outer <= 4) {

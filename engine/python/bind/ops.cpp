@@ -146,6 +146,19 @@ void run(const Values& values, F f) {
   }
 }
 
+// zeros(2, out=t) makes what t holds; a dtype given beside out= must be t's.
+void take_dtype(const Signature& s, Values& values, DType out) {
+  for (std::size_t i = 0; i < s.schema->args.size(); ++i) {
+    if (s.schema->args[i].type != ArgType::dtype) continue;
+    if (const DType* given = std::get_if<DType>(&values[i]); given && *given != out) {
+      fail(ErrorKind::runtime, "dtype " + std::string(info(*given).scalar) +
+                                   " does not match dtype of out parameter (" +
+                                   std::string(info(out).scalar) + ")");
+    }
+    values[i] = out;
+  }
+}
+
 PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed& parsed) {
   if (c.form == Form::inplace) {
     run(parsed.values, [&] { invoke_inplace(*s.op, parsed.values.span()); });
@@ -160,6 +173,7 @@ PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed&
       for (nb::handle item : nb::handle(parsed.out))
         outs.push_back(expect_tensor(item.ptr(), "out"));
     }
+    if (s.creates && outs.size() == 1) take_dtype(s, parsed.values, outs[0].dtype());
     run(parsed.values, [&] { invoke_out(*s.op, parsed.values.span(), outs); });
     Py_INCREF(parsed.out);
     return parsed.out;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/core/random.h"
+#include "engine/ops/names.h"
 #include "engine/python/bind/create.h"
 
 namespace treadle::bind {
@@ -17,8 +18,8 @@ bool takes_number(const Schema& schema, std::size_t i) {
   if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
     return false;
   static constexpr std::string_view kNotBroadcast[] = {
-      "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal",    "dot",
-      "inner",  "outer",     "kron",    "cross",      "linear",  "allclose", "sum_to_size"};
+      "matmul", "expand_as", "view_as", "reshape_as", "type_as",  "equal",       "dot", "inner",
+      "outer",  "kron",      "cross",   "linear",     "allclose", "sum_to_size", "max", "min"};
   const bool broadcasts = std::find(std::begin(kNotBroadcast), std::end(kNotBroadcast),
                                     schema.name) == std::end(kNotBroadcast);
   // A lone operand has nothing to broadcast with: tanh(1.0) is an error.
@@ -27,6 +28,12 @@ bool takes_number(const Schema& schema, std::size_t i) {
            std::find(std::begin(kOperands), std::end(kOperands), a.name) != std::end(kOperands);
   });
   return broadcasts && operands >= 2;
+}
+
+// Ops that take two numbers, too: add(1, 2) is tensor(3), as in PyTorch.
+bool takes_only_numbers(const Schema& schema) {
+  static constexpr std::string_view kOps[] = {"add", "sub", "mul", "div", "floor_divide"};
+  return std::find(std::begin(kOps), std::end(kOps), schema.name) != std::end(kOps);
 }
 
 struct Alias {
@@ -58,7 +65,8 @@ Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_
     for (std::size_t i = 0; i < schema->args.size() && positional[method] == 1; ++i) {
       const Arg& arg = schema->args[i];
       if ((method && static_cast<int>(i) == self) || arg.keyword_only) continue;
-      if (arg.type == ArgType::ints && arg.list_size < 1) varargs[method] = static_cast<int>(i);
+      if ((arg.type == ArgType::ints && arg.list_size < 1) || schema->name == "broadcast_tensors")
+        varargs[method] = static_cast<int>(i);
       break;
     }
   }
@@ -201,6 +209,27 @@ bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::s
   return true;
 }
 
+// "not float", or for a list the element that is wrong.
+std::string what_instead(const Arg& arg, PyObject* o) {
+  const auto name = [](PyObject* x) {
+    return x == Py_None ? std::string("NoneType") : std::string(type_name(x));
+  };
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    const Py_ssize_t count = PySequence_Size(o);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const nb::object item = nb::steal(PySequence_GetItem(o, i));
+      if (!item.is_valid()) raise_python();
+      std::int64_t value = 0;
+      const bool right = arg.type == ArgType::ints      ? to_int(item.ptr(), &value)
+                         : arg.type == ArgType::tensors ? is_tensor(item.ptr())
+                                                        : true;
+      if (!right)
+        return "but found element of type " + name(item.ptr()) + " at pos " + std::to_string(i);
+    }
+  }
+  return "not " + name(o);
+}
+
 bool same_name(PyObject* given, PyObject* interned, std::string_view name) {
   return given == interned || string_of(given) == name;
 }
@@ -282,11 +311,15 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
   const std::vector<Arg>& args = s.schema->args;
   const bool method = form != Form::function;
   std::span<PyObject* const> positional(call.args, static_cast<std::size_t>(call.nargs));
-  // x.view(2, 3): ints in place of the one list of ints.
+  // x.view(2, 3): ints in place of the one list of ints. Likewise the tensors of broadcast_tensors.
   nb::object packed;
   PyObject* only = nullptr;
-  if (s.varargs[method] >= 0 && !positional.empty() && PyIndex_Check(positional[0]) &&
-      !is_tensor(positional[0]) && !PyBool_Check(positional[0])) {
+  const auto unpacked = [&](PyObject* first) {
+    const bool tensors = args[static_cast<std::size_t>(s.varargs[method])].type == ArgType::tensors;
+    if (is_tensor(first)) return tensors;
+    return !tensors && PyIndex_Check(first) && !PyBool_Check(first);
+  };
+  if (s.varargs[method] >= 0 && !positional.empty() && unpacked(positional[0])) {
     packed = nb::steal(PyTuple_New(call.nargs));
     if (!packed.is_valid()) raise_python();
     for (Py_ssize_t i = 0; i < call.nargs; ++i) {
@@ -329,8 +362,7 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
     if (why) {
       *why = op_name(s, form) + ": argument '" + s.python_name(i, form) + "' " +
              (args[i].keyword_only ? "" : "(position " + std::to_string(position) + ") ") +
-             "must be " + type_text(args[i].type) + ", not " +
-             (given[i] == Py_None ? "NoneType" : type_name(given[i]));
+             "must be " + type_text(args[i].type) + ", " + what_instead(args[i], given[i]);
     }
     return false;
   }
@@ -348,6 +380,11 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
   const auto is_tensor_value = [](const Value& v) { return std::holds_alternative<Tensor>(v); };
   if (args[self].type == ArgType::tensor &&
       std::none_of(values.begin(), values.end(), is_tensor_value)) {
+    if (const Scalar* number = std::get_if<Scalar>(&values[self]);
+        number && takes_only_numbers(*s.schema)) {
+      parsed->values[self] = full({}, *number);
+      return true;
+    }
     if (why) {
       *why = op_name(s, form) + ": argument '" + s.python_name(self, form) +
              "' (position 1) must be Tensor, not " + type_name(given[self]);
