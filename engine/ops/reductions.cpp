@@ -92,8 +92,10 @@ Tensor extreme(Reduction op, const Tensor& self, const Dims& dim, bool keepdim, 
              for (std::int64_t i = 0; i < in.dim(); ++i) {
                if (mask >> i & 1) dims.push_back(i);
              }
+             const Tensor best = restore_dims(y.get(&n), mask, in.dim(), keepdim);
+             // Where the result is NaN, it is that of the NaNs.
              const Tensor hit =
-                 to(eq(in, restore_dims(y.get(&n), mask, in.dim(), keepdim)), g[0].dtype());
+                 to(logical_or(eq(in, best), logical_and(isnan(in), isnan(best))), g[0].dtype());
              const Tensor share = in.dim() == 0 ? hit : div(hit, sum(hit, dims, true));
              return Gradients{mul(restore_dims(g[0], mask, in.dim(), keepdim), share)};
            });

@@ -142,6 +142,7 @@ class Node:
 
 class _AccumulateGrad:
     variable: Tensor
+    next_functions: tuple[tuple[Any, _int], ...]
     def name(self) -> _str: ...
 
 class _FunctionBase(Node):

@@ -102,7 +102,7 @@ x = E.ones(1, requires_grad=True)
 y = x
 for _ in range(100000): y = y + 1
 node, seen = y.grad_fn, []
-while hasattr(node, "next_functions") and node.next_functions:
+while node.next_functions:
     seen.append(node)
     node = node.next_functions[0][0]
 del y, node
@@ -150,6 +150,36 @@ def test_internal_functions_check_their_arguments():
     ctx = base._make(type("Ctx", (base,), {}), "x", [])
     with pytest.raises(ValueError, match="output numbers"):
         ctx._save([E.ones(1)], [])
+
+
+@pytest.mark.parametrize("bad", [5, "a", [1.0]])
+def test_a_function_that_returns_no_tensor_as_gradient(bad):
+    class Wrong(E.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return (bad,)
+
+    y = Wrong.apply(E.ones(2, requires_grad=True)).sum()
+    with pytest.raises(TypeError, match="expected a Tensor or None"):
+        y.backward()
+
+
+def test_the_graph_can_be_walked_to_its_leaves():
+    x = E.ones(1, requires_grad=True)
+    leaf = (x * 2).grad_fn.next_functions[0][0]
+    assert leaf.variable is x and leaf.next_functions == ()
+
+
+def test_gradient_of_a_maximum_that_is_nan():
+    nan = float("nan")
+    for op in (E.max, E.amax, E.min, E.amin):
+        x = E.tensor([1.0, nan, 2.0, nan], requires_grad=True)
+        op(x).backward()
+        assert x.grad.tolist() == [0, 0.5, 0, 0.5]
 
 
 @pytest.mark.parametrize("name", ["eq_", "ne_", "lt_", "le_", "gt_", "ge_", "logical_and_"])

@@ -75,6 +75,8 @@ class _TensorHook:
 class AccumulateGrad:
     """Stands for a leaf where grad_fn.next_functions needs a node: the end of the tape."""
 
+    next_functions: tuple[tuple[Any, int], ...] = ()
+
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
 

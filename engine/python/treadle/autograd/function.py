@@ -83,6 +83,11 @@ class FunctionCtx(_C._FunctionBase):
         chosen = []
         for (shape, dtype), i in zip(self._input_meta, self._tensor_positions):
             g = result[i]
+            if g is not None and not isinstance(g, Tensor):
+                raise TypeError(
+                    f"function {name}Backward returned a gradient of type {type(g).__name__} at "
+                    f"position {i + 1}: expected a Tensor or None"
+                )
             if g is not None:
                 if g.shape != shape:
                     try:
