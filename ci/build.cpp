@@ -33,7 +33,10 @@ std::vector<std::string> configure_arguments(const BuildRequest& request,
   std::vector<std::string> abis;
   for (const BuildAbi& abi : request.abis) {
     abis.push_back(abi.abi);
-    abis.push_back(abi.headers.include.string());
+    abis.push_back(self_contained_headers(abi.headers.include, request.target.arch,
+                                          request.work / "python-headers" /
+                                              (abi.headers.version + "-" + request.target.arch))
+                       .string());
   }
   std::vector<std::string> argv{"cmake",
                                 "-G",

@@ -119,6 +119,36 @@ std::pair<int, int> abi_version(const std::string& abi) {
               "write cp311 for one version or cp312-abi3 for the stable ABI from 3.12 on");
 }
 
+fs::path self_contained_headers(const fs::path& include, const std::string& arch,
+                                const fs::path& into) {
+  const std::string own = read_file_or_empty(include / "pyconfig.h");
+  const std::string forwarded = arch + "-linux-gnu/" + include.filename().string() + "/pyconfig.h";
+  if (own.find("<" + forwarded + ">") == std::string::npos) return include;
+  const fs::path real = include.parent_path() / forwarded;
+  std::error_code ec;
+  if (!fs::is_regular_file(real, ec)) {
+    throw Error(ErrorKind::environment, real.string(),
+                "no such file, but " + (include / "pyconfig.h").string() + " forwards to it",
+                "install the package lib" + include.filename().string() + "-dev for " + arch);
+  }
+  // Kept if it is of the same Python: a new copy would rebuild what includes it.
+  const auto same = [&](const fs::path& a, const fs::path& b) {
+    const std::string text = read_file_or_empty(a);
+    return !text.empty() && text == read_file_or_empty(b);
+  };
+  if (same(into / "pyconfig.h", real) && same(into / "patchlevel.h", include / "patchlevel.h")) {
+    return into;
+  }
+  const fs::path fresh = into.string() + ".new";
+  fs::remove_all(fresh, ec);
+  make_dirs(fresh.parent_path());
+  fs::copy(include, fresh, fs::copy_options::recursive);
+  fs::copy_file(real, fresh / "pyconfig.h", fs::copy_options::overwrite_existing);
+  fs::remove_all(into, ec);
+  fs::rename(fresh, into);
+  return into;
+}
+
 std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host) {
   const auto wanted = abi_version(abi);
   const bool stable = abi.ends_with("-abi3");

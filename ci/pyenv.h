@@ -39,6 +39,14 @@ struct PythonHeaders {
 };
 std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host);
 
+// The same headers in a folder that needs no other. Debian's pyconfig.h only forwards to the one of
+// the architecture below /usr/include, where a cross compiler must not look: it would find the
+// host's C library there. Such headers are copied to `into` with the pyconfig.h of `arch`; others
+// are returned as they are. Throws Error{environment} if that file isn't installed.
+std::filesystem::path self_contained_headers(const std::filesystem::path& include,
+                                             const std::string& arch,
+                                             const std::filesystem::path& into);
+
 // "cp312-abi3" -> {3, 12}; the second throws Error{usage} for a word that isn't of this form.
 std::optional<std::pair<int, int>> parse_abi(const std::string& abi);
 std::pair<int, int> abi_version(const std::string& abi);
