@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/backend/cpu/dispatch.h"
@@ -144,7 +145,8 @@ void reduce_cut(int id, DType dtype, const ReduceArgs& args) {
 void reduce(int id, DType dtype, const ReduceArgs& args) {
   const kernel::ReduceFn fn = table().reduce[id][static_cast<int>(dtype)];
   if (fn == nullptr)
-    fail(ErrorKind::not_implemented, "this reduction is not implemented for dtype " + repr(dtype));
+    fail(ErrorKind::not_implemented,
+         "this reduction is not implemented for dtype " + std::string(info(dtype).name));
   const std::int64_t count = std::max<std::int64_t>(1, args.count);
   if (args.outer * count <= kGrain) return fn(args);
   if (args.count >= 2 * kChunk && args.outer <= 4) {
