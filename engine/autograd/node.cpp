@@ -2,7 +2,6 @@
 #include "engine/autograd/node.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "engine/core/export.h"
 
@@ -17,8 +16,28 @@ constinit std::mutex locks[kLocks];
 
 // References to nodes whose release waits until the one in progress is done, so that freeing a
 // chain doesn't recurse.
-struct Deferred {
-  std::vector<Ref<RefCounted>> pending;
+class Deferred {
+ public:
+  void push(Ref<RefCounted> target) {
+    if (count_ < kInline) {
+      inline_[count_++] = std::move(target);
+    } else {
+      more_.push_back(std::move(target));
+    }
+  }
+  bool empty() const { return count_ == 0; }
+  Ref<RefCounted> pop() {
+    if (more_.empty()) return std::move(inline_[--count_]);
+    Ref<RefCounted> last = std::move(more_.back());
+    more_.pop_back();
+    return last;
+  }
+
+ private:
+  static constexpr std::size_t kInline = 4;  // the graph of one op frees no more at a time
+  Ref<RefCounted> inline_[kInline];
+  std::size_t count_ = 0;
+  std::vector<Ref<RefCounted>> more_;  // only while inline_ is full
 };
 TREADLE_FAST_TLS constinit thread_local Deferred* deferred = nullptr;
 
@@ -27,15 +46,15 @@ void drop(Ref<RefCounted> target) {
   // Surely not the last reference: plain decrement. What Python has may be at its last one.
   if (!target->unique() && !target->py_object()) return;
   if (deferred) {
-    deferred->pending.push_back(std::move(target));
+    deferred->push(std::move(target));
     return;
   }
   Deferred mine;
   deferred = &mine;
   target = nullptr;  // frees it, which may push more
-  while (!mine.pending.empty()) {
-    const Ref<RefCounted> last = std::move(mine.pending.back());
-    mine.pending.pop_back();
+  while (!mine.empty()) {
+    target = mine.pop();
+    target = nullptr;
   }
   deferred = nullptr;
 }
@@ -44,12 +63,7 @@ void drop(Ref<RefCounted> target) {
 
 ObjectLock::ObjectLock(const void* object)
     : mutex_(locks[(reinterpret_cast<std::uintptr_t>(object) >> 6) % kLocks]) {
-  while (!mutex_.try_lock()) {
-    if (py_hooks.pause)
-      py_hooks.pause();
-    else
-      std::this_thread::yield();
-  }
+  while (!mutex_.try_lock()) py_pause();
 }
 
 std::int64_t new_hook_id() { return next_hook.fetch_add(1, std::memory_order_relaxed); }

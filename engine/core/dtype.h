@@ -41,7 +41,14 @@ inline constexpr std::array<DTypeInfo, kernel::kDTypes> kDTypeTable = {{
 }};
 inline const DTypeInfo& info(DType dtype) { return kDTypeTable[static_cast<std::size_t>(dtype)]; }
 
-inline std::int64_t item_size(DType dtype) { return info(dtype).size; }
+// The sizes of the table close together: they are read several times in every op.
+inline constexpr auto kItemSizes = [] {
+  std::array<std::uint8_t, kernel::kDTypes> sizes{};
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    sizes[i] = static_cast<std::uint8_t>(kDTypeTable[i].size);
+  return sizes;
+}();
+inline std::int64_t item_size(DType dtype) { return kItemSizes[static_cast<std::size_t>(dtype)]; }
 inline bool is_floating(DType dtype) { return info(dtype).category == Category::floating; }
 inline bool is_complex(DType dtype) { return info(dtype).category == Category::complex; }
 // Bool counts as integral here, as in torch's isIntegralType(t, includeBool=true).

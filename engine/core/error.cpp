@@ -3,6 +3,8 @@
 
 namespace treadle {
 
+const char* Error::what() const noexcept { return message_.c_str(); }
+
 void fail(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
 
 }  // namespace treadle

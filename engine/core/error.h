@@ -16,7 +16,9 @@ class __attribute__((visibility("default"))) Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
   ErrorKind kind() const noexcept { return kind_; }
-  const char* what() const noexcept override { return message_.c_str(); }
+  // Not inline: so the vtable and typeinfo are in one library only, and what the library throws is
+  // caught by type elsewhere although its own references are bound inside (-Bsymbolic).
+  const char* what() const noexcept override;
 
  private:
   ErrorKind kind_;

@@ -18,7 +18,10 @@ struct PyHooks {
   // Waits a moment without the GIL.
   void (*pause)() noexcept = nullptr;
 };
-extern PyHooks py_hooks;
+void set_py_hooks(const PyHooks& hooks);
+void py_inc_ref(void* py_object) noexcept;
+void py_dec_ref(void* py_object) noexcept;
+void py_pause() noexcept;  // a plain yield without Python
 
 class RefCounted {
  public:
@@ -33,7 +36,7 @@ class RefCounted {
     while (s & 1) {
       if (state_.compare_exchange_weak(s, s + 2, std::memory_order_relaxed)) return;
     }
-    py_hooks.inc_ref(reinterpret_cast<void*>(s));
+    py_inc_ref(reinterpret_cast<void*>(s));
   }
   void dec_ref() const noexcept {
     std::uintptr_t s = state_.load(std::memory_order_acquire);
@@ -47,7 +50,7 @@ class RefCounted {
         return;
       }
     }
-    py_hooks.dec_ref(reinterpret_cast<void*>(s));
+    py_dec_ref(reinterpret_cast<void*>(s));
   }
   // True if the caller's reference is the only one and Python has none.
   bool unique() const noexcept { return state_.load(std::memory_order_acquire) == kOne; }

@@ -54,11 +54,22 @@ constexpr bool is_conditional = requires {
   requires Op::condition;
 };
 
+// Scalar arguments in a schema; not where the word is the overload's name.
+constexpr std::size_t count_scalars(std::string_view schema) {
+  std::size_t n = 0;
+  for (std::size_t at = schema.find("Scalar"); at < schema.find("->");
+       at = schema.find("Scalar", at + 1)) {
+    if (at > 0 && schema[at - 1] != '.') ++n;
+  }
+  return n;
+}
+
 template <class Op>
 constexpr MapOp make() {
   using T = Tensor;
   constexpr auto i = Op::info;
-  MapOp op{i.schema, {}, 0, 0, i.result, is_conditional<Op>, {}, &reads_cache<Op>};
+  MapOp op{i.schema,        {}, 0, 0, count_scalars(i.schema), i.result, is_conditional<Op>, {},
+           &reads_cache<Op>};
   if constexpr (in_list<Op, functor::Unary>) {
     op.family = MapOp::Family::unary;
     op.id = functor::IndexOf<Op, functor::Unary>::value;
@@ -144,7 +155,7 @@ void validate(Inputs in, const Scalars& s) {
 template <class Op>
 Params params_of(const Scalars& s) {
   Params p{};
-  for (std::size_t i = 0; i < s.size(); ++i) p.value[i] = param(s[i]);
+  for (std::size_t i = 0; i < map_op<Op>.scalars; ++i) p.value[i] = param(s[i]);
   return p;
 }
 
@@ -175,14 +186,7 @@ Tensor binary_inplace(const Tensor& a, const Tensor& b, const Scalars& s = {}) {
 template <class Op>
 struct Boxed {
   static constexpr std::size_t kTensors = static_cast<std::size_t>(map_op<Op>.inputs);
-  static constexpr std::size_t kScalars = [] {
-    std::size_t n = 0;
-    const std::string_view s = Op::info.schema;
-    for (std::size_t at = s.find("Scalar"); at < s.find("->"); at = s.find("Scalar", at + 1)) {
-      if (at > 0 && s[at - 1] != '.') ++n;  // not the overload's name
-    }
-    return n;
-  }();
+  static constexpr std::size_t kScalars = map_op<Op>.scalars;
   std::array<Tensor, kTensors> made;  // of numbers
   std::array<const Tensor*, kTensors> pointers;
   Scalars scalars;

@@ -23,7 +23,12 @@ constexpr std::size_t kInputs = MapNode::kInputs;
 
 std::size_t index_of(DType t) { return static_cast<std::size_t>(t); }
 
-kernel::MapFn forward_kernel(const MapOp& op, DType dtype) {
+[[noreturn, gnu::noinline]] void no_kernel(const MapOp& op, DType dtype) {
+  fail(ErrorKind::not_implemented, '"' + std::string(op.name()) + "\" not implemented for '" +
+                                       std::string(info(dtype).scalar) + "'");
+}
+
+inline kernel::MapFn forward_kernel(const MapOp& op, DType dtype) {
   const kernel::Table& t = table();
   const auto id = static_cast<std::size_t>(op.id);
   kernel::MapFn fn = nullptr;
@@ -41,10 +46,7 @@ kernel::MapFn forward_kernel(const MapOp& op, DType dtype) {
       fn = t.ternary[id][index_of(dtype)];
       break;
   }
-  if (!fn) {
-    fail(ErrorKind::not_implemented, '"' + std::string(op.name()) + "\" not implemented for '" +
-                                         std::string(info(dtype).scalar) + "'");
-  }
+  if (!fn) no_kernel(op, dtype);
   return fn;
 }
 
@@ -70,7 +72,7 @@ struct Types {
 
 // The dtype of the computation. The usual cases without a look at PyTorch's lattice: tensors of one
 // dtype, and a tensor beside a Python number of no higher category.
-DType common_dtype(Inputs in, bool* wrapped) {
+inline DType common_dtype(Inputs in, bool* wrapped) {
   const TensorImpl* a = in[0]->impl();
   if (in.size() == 1 && !a->wrapped_number) return a->dtype;
   if (in.size() == 2) {
@@ -84,19 +86,21 @@ DType common_dtype(Inputs in, bool* wrapped) {
   return promote(in, wrapped);
 }
 
-Types types_of(const MapOp& op, Inputs in) {
+[[noreturn, gnu::noinline]] void bad_condition(const MapOp& op, DType dtype) {
+  fail(ErrorKind::runtime,
+       std::string(op.name()) +
+           " expected condition to be a boolean tensor, but got a tensor with dtype " +
+           std::string(info(dtype).scalar));
+}
+
+inline Types types_of(const MapOp& op, Inputs in) {
   Types t{};
   t.compute = common_dtype(op.condition_first ? in.subspan(1) : in, &t.wrapped);
   if (op.result == Result::floating && is_integral(t.compute)) {
     t.compute = t.wrapped ? DType::float64 : default_dtype();
   }
   t.result = op.result == Result::boolean ? DType::boolean : t.compute;
-  if (op.condition_first && in[0]->dtype() != DType::boolean) {
-    fail(ErrorKind::runtime,
-         std::string(op.name()) +
-             " expected condition to be a boolean tensor, but got a tensor with dtype " +
-             std::string(info(in[0]->dtype()).scalar));
-  }
+  if (op.condition_first && in[0]->dtype() != DType::boolean) bad_condition(op, in[0]->dtype());
   return t;
 }
 
@@ -120,7 +124,7 @@ Tensor number(const Tensor& t, DType dtype) {
 // is called once, over n elements.
 class Dense {
  public:
-  Dense() { clear_inputs(args_); }
+  explicit Dense(const MapOp& op) : scalars_(op.scalars) { clear_inputs(args_); }
   // False if the operands aren't like that.
   bool set(const MapOp& op, Inputs in, DType compute) {
     for (std::size_t k = 0; k < in.size(); ++k) {
@@ -164,7 +168,7 @@ class Dense {
     if (args_.size[0] == 0) return;
     args_.out = out.data();
     args_.out_stride[0] = item_size(out.dtype());
-    std::copy(std::begin(p.value), std::end(p.value), args_.param);
+    std::copy_n(p.value, scalars_, args_.param);
     check_map_status(fn(args_));
   }
 
@@ -181,6 +185,7 @@ class Dense {
   }
 
   const Dims* shape_ = nullptr;
+  std::size_t scalars_;  // the kernel reads no more of args_.param
   kernel::MapArgs args_;
   alignas(double) char number_[kInputs][sizeof(double)];
 };
@@ -204,10 +209,13 @@ class Cast {
   std::array<const Tensor*, kInputs> pointer_{};
 };
 
-void check_defined(const MapOp& op, Inputs in) {
+[[noreturn, gnu::noinline]] void missing_input(const MapOp& op) {
+  fail(ErrorKind::type, std::string(op.name()) + "(): expected a Tensor, got None");
+}
+
+inline void check_defined(const MapOp& op, Inputs in) {
   for (const Tensor* t : in) {
-    if (!t->defined())
-      fail(ErrorKind::type, std::string(op.name()) + "(): expected a Tensor, got None");
+    if (!t->defined()) missing_input(op);
   }
 }
 
@@ -255,7 +263,7 @@ Tensor map_call(const MapOp& op, Inputs in, const Params& p) {
   check_defined(op, in);
   const Types types = types_of(op, in);
   const kernel::MapFn fn = forward_kernel(op, types.compute);
-  Dense dense;
+  Dense dense(op);
   const bool is_dense = dense.set(op, in, types.compute);
   Tensor out = is_dense ? dense.run(fn, p, types.result) : call_general(op, in, p, types, fn);
   out.impl()->wrapped_number = types.wrapped;
@@ -311,7 +319,7 @@ void map_inplace(const MapOp& op, Inputs in, const Params& p) {
       node->save_inputs({saved.data(), in.size()});
     }
   }
-  Dense dense;
+  Dense dense(op);
   if (types.result == self.dtype() && dense.set(op, in, types.compute) && self.is_contiguous()) {
     dense.write(fn, p, self);
   } else {

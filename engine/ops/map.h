@@ -21,8 +21,9 @@ struct MapOp {
   enum class Family : std::uint8_t { unary, binary, compare, ternary };
   const char* schema;
   Family family;
-  int id;      // row of the kernel table
-  int inputs;  // tensors
+  int id;               // row of the kernel table
+  int inputs;           // tensors
+  std::size_t scalars;  // Scalar arguments
   functor::Result result;
   bool condition_first;  // where(): input 0 is bool and takes no part in promotion
   // d(output)/d(input k) on Tensors, for create_graph; null if not differentiable there.

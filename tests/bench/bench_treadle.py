@@ -122,6 +122,17 @@ def text(seconds):
     return f"{seconds / 1e-9:8.0f} ns"
 
 
+def markdown(report):
+    """The table of docs/bench/README.md."""
+    lines = ["| | treadle | torch | torch / treadle |", "|---|---|---|---|"]
+    for name, row in report["seconds"].items():
+        torch = row.get("torch")
+        cells = [text(row["treadle"]).strip(), text(torch).strip() if torch else "-"]
+        cells.append(f"{torch / row['treadle']:.1f}" if torch else "-")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--package", help="folder that has treadle/ (default: the installed one)")
@@ -130,7 +141,11 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=GROUPS, help="one group of measurements")
     parser.add_argument("--json", help="write the figures here")
+    parser.add_argument("--markdown", metavar="JSON", help="print a file of figures as a table")
     args = parser.parse_args()
+    if args.markdown:
+        print(markdown(json.loads(pathlib.Path(args.markdown).read_text())))
+        return 0
     n = str(args.threads)
     environment = {**os.environ, "TREADLE_NUM_THREADS": n, "OMP_NUM_THREADS": n}
     if args.package:
@@ -173,7 +188,7 @@ def main():
         if difference > 1e-4:
             raise SystemExit("the losses of the first 20 steps differ by more than 1e-4")
     if args.json:
-        pathlib.Path(args.json).write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
+        pathlib.Path(args.json).write_text(json.dumps(report, indent=2) + "\n")
     return 0
 
 

@@ -20,7 +20,7 @@ class PyHook {
  public:
   explicit PyHook(PyObject* fn) {
     Py_INCREF(fn);
-    fn_ = std::shared_ptr<PyObject>(fn, [](PyObject* f) { py_hooks.dec_ref(f); });
+    fn_ = std::shared_ptr<PyObject>(fn, [](PyObject* f) { py_dec_ref(f); });
   }
 
   Tensor operator()(const Tensor& grad) const {

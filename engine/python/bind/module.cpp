@@ -55,7 +55,7 @@ void translate(const std::exception_ptr& e, void*) {
 
 NB_MODULE(_C, m) {
   using namespace treadle::bind;
-  treadle::py_hooks = {inc_ref, dec_ref, pause};
+  treadle::set_py_hooks({inc_ref, dec_ref, pause});
   // Objects that Python keeps until after the module is gone aren't leaks of ours.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);
