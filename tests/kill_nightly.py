@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import pathlib
 import random
 import re
@@ -27,6 +26,8 @@ import sys
 import tempfile
 import time
 import zipfile
+
+from lock_holders import holders
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TINY = ROOT / "tests/projects/tiny"
@@ -82,15 +83,7 @@ def members(wheel: pathlib.Path) -> dict[str, bytes]:
 
 def leftovers(project: pathlib.Path) -> list[str]:
     """Processes that still have the work folder's lock open."""
-    lock = (project / "build/work/lock").resolve()
-    found = []
-    for fd in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(fd) == str(lock):
-                found.append(fd.parts[2])
-        except OSError:
-            continue
-    return found
+    return holders((project / "build/work/lock").resolve())
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ import time
 import zipfile
 
 import pytest
+from lock_holders import holders
 from wheels import tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -207,18 +208,6 @@ def wait_until(condition, seconds: float = 60):
     while not condition():
         assert time.monotonic() < end, "did not happen in time"
         time.sleep(0.02)
-
-
-def holders(lock: pathlib.Path) -> list[str]:
-    """The processes that have inherited the lock of a work folder."""
-    found = []
-    for fd in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.readlink(fd) == str(lock):
-                found.append(fd.parts[2])
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.parametrize(("command", "how"), [("nightly", "SIGINT"), ("build", "SIGTERM")])
