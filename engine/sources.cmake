@@ -12,6 +12,7 @@ set(treadle_sources
   core/ref.cpp
   core/storage.cpp
   core/tensor.cpp
+  ops/complex.cpp
   ops/composite.cpp
   ops/copy.cpp
   ops/creation.cpp

@@ -42,10 +42,11 @@ inline constexpr int kMaxCompare = 16;
 inline constexpr int kMaxTernary = 16;
 inline constexpr int kMaxReduce = 16;
 
-// A scalar argument in both readings; the kernel takes the one of its compute type.
+// A scalar argument in all readings; the kernel takes the one of its compute type.
 struct Param {
   double f;
-  int64_t i;
+  int64_t i;  // of uint64: its bits
+  double im;  // beside f, the real part
 };
 
 // What a kernel can refuse while it runs. Several bits may be set; the result is then unspecified.
@@ -147,10 +148,10 @@ struct Table {
   MapFn ternary[kMaxTernary][kDTypes];
   MapFn ternary_grad[3][kMaxTernary][kDTypes];
 
-  // [op][dtype of the input]. Result: sum and prod of bool/uint8/int64 are int64; any and all are
-  // bool; argmax and argmin write int64 to `out` and don't use `index`; max and min write the value
-  // to `out` and, if `index` isn't null, its position. count == 0 gives the identity (0, 1, false,
-  // true); max, min and the arg-variants need count > 0.
+  // [op][dtype of the input]. Result: sum and prod of bool and integers are int64, of the 16-bit
+  // floats float32; any and all are bool; argmax and argmin write int64 to `out` and don't use
+  // `index`; max and min write the value to `out` and, if `index` isn't null, its position. count
+  // == 0 gives the identity (0, 1, false, true); max, min and the arg-variants need count > 0.
   ReduceFn reduce[kMaxReduce][kDTypes];
 
   MapFn cast[kDTypes][kDTypes];  // [from][to]; [t][t] copies. Float to integer: truncates to int64

@@ -68,6 +68,7 @@ Tensor::Tensor(double value) : Tensor(wrap(value, DType::float64)) {}
 Tensor::Tensor(int value) : Tensor(wrapped(static_cast<std::int64_t>(value))) {}
 Tensor Tensor::wrapped(bool value) { return wrap(value, DType::boolean); }
 Tensor Tensor::wrapped(std::int64_t value) { return wrap(value, DType::int64); }
+Tensor Tensor::wrapped(std::complex<double> value) { return wrap(value, DType::complex128); }
 
 std::int64_t Tensor::size(std::int64_t d) const {
   if (dim() == 0) {
@@ -98,6 +99,18 @@ double Tensor::item() const {
 std::int64_t Tensor::item_int() const {
   return visit(single(*this).dtype(), "item",
                [&](auto zero) { return static_cast<std::int64_t>(*data_as<decltype(zero)>()); });
+}
+
+std::complex<double> Tensor::item_complex() const {
+  return visit_any(single(*this).dtype(), "item", [&](auto zero) -> std::complex<double> {
+    using T = decltype(zero);
+    const T x = *data_as<T>();
+    if constexpr (functor::is_complex<T>) {
+      return {static_cast<double>(x.re), static_cast<double>(x.im)};
+    } else {
+      return static_cast<double>(x);
+    }
+  });
 }
 
 }  // namespace treadle

@@ -1,6 +1,7 @@
 // Tensor: a handle to storage + offset + shape + strides + dtype + grad meta. Copies share. The
 // public C++ type; every op is a free function in ops/names.h or an entry of the op table.
 #pragma once
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -49,6 +50,7 @@ class Tensor {
   explicit Tensor(int value);
   static Tensor wrapped(bool value);
   static Tensor wrapped(std::int64_t value);
+  static Tensor wrapped(std::complex<double> value);
 
   bool defined() const { return static_cast<bool>(impl_); }
   TensorImpl* impl() const { return impl_.get(); }
@@ -98,9 +100,11 @@ class Tensor {
   // Throws Error{runtime} when shape or dtype differ from the tensor's.
   void set_grad(const Tensor& grad) const;
 
-  // Number in a tensor of exactly one element.
+  // Number in a tensor of exactly one element. Only item_complex() takes complex dtypes;
+  // item_int() of uint64 gives its bits.
   double item() const;
   std::int64_t item_int() const;
+  std::complex<double> item_complex() const;
 
   friend bool same(const Tensor& a, const Tensor& b) {
     return a.impl_ == b.impl_;

@@ -13,7 +13,7 @@ struct Sigmoid {
                              {-80, 80},
                              2.5,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return sigmoid(x);
@@ -49,7 +49,7 @@ struct Silu {
                              {-80, 80},
                              3.5,
                              3,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return x * sigmoid(x);

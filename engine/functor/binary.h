@@ -14,7 +14,8 @@ struct Add {
                              Saves::nothing,
                              {-10, 10},
                              1,
-                             1};
+                             1,
+                             kAny};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return V(a + V(p.get<V>(0) * b));
@@ -36,7 +37,7 @@ struct Sub {
                              {-10, 10},
                              1,
                              1,
-                             kReal};
+                             kNumber};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return V(a - V(p.get<V>(0) * b));
@@ -57,7 +58,8 @@ struct Mul {
                              Saves::in,
                              {-10, 10},
                              0.5,
-                             0.5};
+                             0.5,
+                             kAny};
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return V(a * b);
@@ -79,7 +81,7 @@ struct Div {
                              {0.1, 10},
                              0.5,
                              0.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return a / b;
@@ -186,7 +188,7 @@ struct Pow {
                              {0.1, 10},
                              1,
                              1,
-                             kReal};
+                             kNumber};
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return pow(a, b);
@@ -197,7 +199,7 @@ struct Pow {
   }
   template <class V>
   TREADLE_HD static V db(V g, V a, V b, V y) {
-    return g * select(logical_and(a == V(0), b >= V(0)), V(0), y * log(a));
+    return g * select(logical_and(a == V(0), nonnegative(b)), V(0), y * log(a));
   }
 };
 struct Atan2 {
@@ -227,6 +229,29 @@ struct Atan2 {
   TREADLE_HD static V scaled(V g, V a, V b) {
     const V r = a * a + b * b;
     return select(r == V(0), V(0), g / r);
+  }
+};
+
+struct Hypot {
+  static constexpr Info info{"hypot(Tensor self, Tensor other) -> Tensor",
+                             "sqrt(self^2 + other^2), without overflow.",
+                             Result::same,
+                             Saves::in_and_out,
+                             {-10, 10},
+                             1,
+                             1.5,
+                             kFloat};
+  template <class V>
+  TREADLE_HD static V f(V a, V b) {
+    return hypot(a, b);
+  }
+  template <class V>
+  TREADLE_HD static V da(V g, V a, V, V y) {
+    return select(y == V(0), V(0), g * (a / y));
+  }
+  template <class V>
+  TREADLE_HD static V db(V g, V, V b, V y) {
+    return select(y == V(0), V(0), g * (b / y));
   }
 };
 
@@ -287,7 +312,7 @@ struct LerpScalar {
                              {-10, 10},
                              8,
                              8,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return lerp(a, b, p.get<V>(0));
@@ -329,7 +354,7 @@ struct BitwiseXor {
   }
 };
 
-using Binary = List<Add, Sub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Pow, Atan2, Maximum,
-                    Minimum, LerpScalar, BitwiseAnd, BitwiseOr, BitwiseXor>;
+using Binary = List<Add, Sub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Pow, Atan2, Hypot,
+                    Maximum, Minimum, LerpScalar, BitwiseAnd, BitwiseOr, BitwiseXor>;
 
 TREADLE_FUNCTOR_END

@@ -38,6 +38,19 @@ inline constexpr bool is_float<float> = true;
 template <>
 inline constexpr bool is_float<double> = true;
 
+template <class V>
+constexpr bool is_integer = false;
+// clang-format off
+template <> inline constexpr bool is_integer<uint8_t> = true;
+template <> inline constexpr bool is_integer<int8_t> = true;
+template <> inline constexpr bool is_integer<int16_t> = true;
+template <> inline constexpr bool is_integer<int32_t> = true;
+template <> inline constexpr bool is_integer<int64_t> = true;
+template <> inline constexpr bool is_integer<uint16_t> = true;
+template <> inline constexpr bool is_integer<uint32_t> = true;
+template <> inline constexpr bool is_integer<uint64_t> = true;
+// clang-format on
+
 inline constexpr double kInf = __builtin_inf();
 inline constexpr double kNaN = __builtin_nan("");
 

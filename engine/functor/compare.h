@@ -22,7 +22,7 @@ struct Ne {
 };
 struct Lt {
   static constexpr Info info =
-      predicate("lt.Tensor(Tensor self, Tensor other) -> Tensor", "self < other.");
+      predicate("lt.Tensor(Tensor self, Tensor other) -> Tensor", "self < other.", kOrdered);
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a < b;
@@ -30,7 +30,7 @@ struct Lt {
 };
 struct Le {
   static constexpr Info info =
-      predicate("le.Tensor(Tensor self, Tensor other) -> Tensor", "self <= other.");
+      predicate("le.Tensor(Tensor self, Tensor other) -> Tensor", "self <= other.", kOrdered);
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a <= b;
@@ -38,7 +38,7 @@ struct Le {
 };
 struct Gt {
   static constexpr Info info =
-      predicate("gt.Tensor(Tensor self, Tensor other) -> Tensor", "self > other.");
+      predicate("gt.Tensor(Tensor self, Tensor other) -> Tensor", "self > other.", kOrdered);
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a > b;
@@ -46,7 +46,7 @@ struct Gt {
 };
 struct Ge {
   static constexpr Info info =
-      predicate("ge.Tensor(Tensor self, Tensor other) -> Tensor", "self >= other.");
+      predicate("ge.Tensor(Tensor self, Tensor other) -> Tensor", "self >= other.", kOrdered);
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a >= b;

@@ -63,18 +63,17 @@ TREADLE_HD float wrap_turns(float x) {
 }
 
 // Integer powers by squaring; a negative exponent gives 0, except for bases 1 and -1 (as PyTorch).
-TREADLE_HD int64_t pow(int64_t x, int64_t y) {
-  const int64_t unit = x == 1 ? 1 : x == -1 ? (y & 1 ? -1 : 1) : 0;
-  if (y < 0) return unit;
+template <class V>
+requires is_integer<V> TREADLE_HD V pow(V x, V y) {
   uint64_t result = 1, base = static_cast<uint64_t>(x);
+  if constexpr (V(-1) < V(0)) {
+    if (y < 0) return x == V(1) ? V(1) : x == V(-1) ? (y & 1 ? V(-1) : V(1)) : V(0);
+  }
   for (uint64_t n = static_cast<uint64_t>(y); n != 0; n >>= 1) {
     if (n & 1) result *= base;
     base *= base;
   }
-  return static_cast<int64_t>(result);
-}
-TREADLE_HD uint8_t pow(uint8_t x, uint8_t y) {
-  return static_cast<uint8_t>(pow(static_cast<int64_t>(x), static_cast<int64_t>(y)));
+  return static_cast<V>(result);
 }
 
 // Division of integers as PyTorch defines it; b must not be 0. The most negative number divided by
@@ -108,8 +107,11 @@ TREADLE_HD double fmod(double x, double y) {
 TREADLE_HD float fmod(float x, float y) {
   return static_cast<float>(fmod(static_cast<double>(x), static_cast<double>(y)));
 }
-TREADLE_HD int64_t fmod(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
-TREADLE_HD uint8_t fmod(uint8_t a, uint8_t b) { return static_cast<uint8_t>(a % b); }
+template <class V>
+requires is_integer<V> TREADLE_HD V fmod(V a, V b) {
+  if constexpr (V(-1) < V(0)) return b == V(-1) ? V(0) : static_cast<V>(a % b);
+  return static_cast<V>(a % b);
+}
 
 // Python's modulo: a - floor(a/b) b, with the sign of b.
 template <class V>

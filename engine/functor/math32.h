@@ -123,6 +123,12 @@ TREADLE_HD float atan2(float y, float x) {
 }
 TREADLE_HD float sinh(float x) { return static_cast<float>(sinh(static_cast<double>(x))); }
 TREADLE_HD float cosh(float x) { return static_cast<float>(cosh(static_cast<double>(x))); }
+TREADLE_HD float asinh(float x) { return static_cast<float>(asinh(static_cast<double>(x))); }
+TREADLE_HD float acosh(float x) { return static_cast<float>(acosh(static_cast<double>(x))); }
+TREADLE_HD float atanh(float x) { return static_cast<float>(atanh(static_cast<double>(x))); }
+TREADLE_HD float hypot(float x, float y) {
+  return static_cast<float>(hypot(static_cast<double>(x), static_cast<double>(y)));
+}
 TREADLE_HD float erfc(float x) { return static_cast<float>(erfc(static_cast<double>(x))); }
 TREADLE_HD float pow(float x, float y) {
   // log in plain double: its error, times the exponent of at most 2^7, stays far below a float's.

@@ -352,4 +352,28 @@ TREADLE_HD double pow(double x, double y) {  // 1 ULP
   return detail::pow_specials(x, y, detail::exp_scaled(p.hi, lo, 0.0));
 }
 
+// 1.5 ULP where the result is normal.
+TREADLE_HD double hypot(double x, double y) {
+  const double a = abs(x), b = abs(y), big = select(a > b, a, b), small = select(a > b, b, a);
+  // Powers of two bring the larger one near 1.
+  const double scale = select(big > 0x1p500, 0x1p-600, select(big < 0x1p-500, 0x1p600, 1.0));
+  const double s = big * scale, t = small * scale;
+  const double r = sqrt(s * s + t * t) / scale;
+  const bool infinite = logical_or(a == kInf, b == kInf);
+  return select(infinite, kInf, select(big == 0.0, a + b, r));
+}
+TREADLE_HD double asinh(double x) {  // 2 ULP
+  const double a = abs(x), s = select(a > 0x1p28, 1.0, a);
+  const double y = log1p(s + s * s / (1.0 + sqrt(s * s + 1.0)));
+  return copysign(select(a > 0x1p28, log(a) + 0.6931471805599453, y), x);
+}
+TREADLE_HD double acosh(double x) {  // 2 ULP
+  const double t = select(x > 0x1p28, 1.0, x - 1.0);
+  return select(x > 0x1p28, log(x) + 0.6931471805599453, log1p(t + sqrt(2.0 * t + t * t)));
+}
+TREADLE_HD double atanh(double x) {  // 2 ULP
+  const double a = abs(x);
+  return copysign(0.5 * log1p(2.0 * a / (1.0 - a)), x);
+}
+
 TREADLE_FUNCTOR_END

@@ -10,14 +10,15 @@
 //     template <class V> TREADLE_HD static V df(V g, V x, V y) { return g * (V(1) - y * y); }
 //   };
 //
-// `f` and `df` are generic: V is float or double in kernels and treadle::Tensor when the backward
-// pass itself is differentiated. So call math functions unqualified (tanh(x), select(c, a, b)):
-// argument-dependent lookup finds the Tensor version.
-// Binary: f(V a, V b), da(V g, V a, V b, V y) and db(...); ternary: f(a, b, c), da(g, a, b, c) and
-// so on. A struct without df (da/db/dc) isn't differentiable: its result never requires grad.
-// An op with scalar arguments takes a last parameter `const Params& p` in all its functions and
-// reads them by p.get<V>(position among the Scalar arguments of the schema). Callers use
-// eval<Op>(p, x...) and derive<Op>, derive_a<Op>, ... below, which hide that difference.
+// `f` and `df` are generic: V is a number (bool to Complex<double>) in kernels and treadle::Tensor
+// when the backward pass itself is differentiated. Of complex functions `df` is the plain
+// derivative, without a conj: whoever calls it adds PyTorch's. So call math functions unqualified
+// (tanh(x), select(c, a, b)): argument-dependent lookup finds the Tensor version. Binary: f(V a, V
+// b), da(V g, V a, V b, V y) and db(...); ternary: f(a, b, c), da(g, a, b, c) and so on. A struct
+// without df (da/db/dc) isn't differentiable: its result never requires grad. An op with scalar
+// arguments takes a last parameter `const Params& p` in all its functions and reads them by
+// p.get<V>(position among the Scalar arguments of the schema). Callers use eval<Op>(p, x...) and
+// derive<Op>, derive_a<Op>, ... below, which hide that difference.
 //
 // In derivatives use only + - * /, comparisons, select, logical_and/or and names of ops: those
 // exist for Tensor too. A comparison gives bool for numbers and a bool Tensor for Tensor.
@@ -25,6 +26,7 @@
 #include "engine/backend/kernel.h"
 #include "engine/functor/bits.h"
 #include "engine/functor/hd.h"
+#include "engine/functor/numbers.h"
 
 TREADLE_FUNCTOR_BEGIN
 
@@ -45,7 +47,10 @@ enum Kinds : uint8_t {
   kFloat = 4,
   kComplex = 8,
   kReal = kInt | kFloat,
-  kAny = 7
+  kOrdered = kBool | kReal,    // what has < and >
+  kField = kFloat | kComplex,  // what has a division
+  kNumber = kReal | kComplex,
+  kAny = kBool | kNumber
 };
 
 struct Domain {
@@ -59,14 +64,14 @@ struct Info {
   Result result;
   Saves saves;
   Domain domain;
-  double ulp32, ulp64;  // tested bound of f against a long double reference
-  Kinds kinds = kAny;   // dtypes of the computation
+  double ulp32, ulp64;     // tested bound of f against a long double reference
+  Kinds kinds = kOrdered;  // dtypes of the computation
 };
 
 // Families: ops whose info differs in schema and doc alone:
 //   static constexpr Info info = predicate("isnan(Tensor self) -> Tensor", "Whether x is NaN.");
-constexpr Info predicate(const char* schema, const char* doc) {  // bool of every dtype
-  return {schema, doc, Result::boolean, Saves::nothing, {-2, 2}, 0, 0};
+constexpr Info predicate(const char* schema, const char* doc, Kinds kinds = kAny) {
+  return {schema, doc, Result::boolean, Saves::nothing, {-2, 2}, 0, 0, kinds};
 }
 constexpr Info bitwise(const char* schema, const char* doc) {  // bits of bool and integers
   return {schema, doc, Result::same, Saves::nothing, {-100, 100}, 0, 0, Kinds(kBool | kInt)};
@@ -99,20 +104,16 @@ struct Params {
 };
 
 template <class V>
-struct GetParam {  // floating types and Tensor
-  static TREADLE_HD V of(const kernel::Param& p) { return V(p.f); }
-};
-template <>
-struct GetParam<int64_t> {
-  static TREADLE_HD int64_t of(const kernel::Param& p) { return p.i; }
-};
-template <>
-struct GetParam<uint8_t> {
-  static TREADLE_HD uint8_t of(const kernel::Param& p) { return static_cast<uint8_t>(p.i); }
-};
-template <>
-struct GetParam<bool> {
-  static TREADLE_HD bool of(const kernel::Param& p) { return p.i != 0; }
+struct GetParam {  // V = Tensor: ops/map.h
+  static TREADLE_HD V of(const kernel::Param& p) {
+    if constexpr (is_complex<V>) {
+      return V(Complex<double>(p.f, p.im));
+    } else if constexpr (is_float<V>) {
+      return V(p.f);
+    } else {
+      return static_cast<V>(p.i);
+    }
+  }
 };
 template <class V>
 TREADLE_HD V Params::get(int k) const {

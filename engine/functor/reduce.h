@@ -15,14 +15,13 @@ template <class V>
 struct SumType {
   using type = int64_t;
 };
-template <>
-struct SumType<float> {
-  using type = float;
-};
-template <>
-struct SumType<double> {
-  using type = double;
-};
+// clang-format off
+template <> struct SumType<Half> { using type = float; };
+template <> struct SumType<BFloat16> { using type = float; };
+template <> struct SumType<float> { using type = float; };
+template <> struct SumType<double> { using type = double; };
+template <class T> struct SumType<Complex<T>> { using type = Complex<T>; };
+// clang-format on
 
 struct Sum {
   static constexpr Info info{
@@ -33,7 +32,8 @@ struct Sum {
       Saves::nothing,
       {-10, 10},
       0,
-      0};
+      0,
+      kAny};
   template <class V>
   using Acc = typename SumType<V>::type;
   template <class A>
@@ -57,7 +57,8 @@ struct Prod {
       Saves::in_and_out,
       {-10, 10},
       0,
-      0};
+      0,
+      kAny};
   template <class V>
   using Acc = typename SumType<V>::type;
   template <class A>
@@ -80,7 +81,8 @@ struct Any {
                              Saves::nothing,
                              {-2, 2},
                              0,
-                             0};
+                             0,
+                             kAny};
   template <class V>
   using Acc = bool;
   template <class A>
@@ -103,7 +105,8 @@ struct All {
                              Saves::nothing,
                              {-2, 2},
                              0,
-                             0};
+                             0,
+                             kAny};
   template <class V>
   using Acc = bool;
   template <class A>

@@ -87,7 +87,9 @@ struct IsFinite {
       predicate("isfinite(Tensor self) -> Tensor", "Whether x is neither NaN nor infinite.");
   template <class V>
   TREADLE_HD static bool f(V x) {
-    if constexpr (is_float<V>) {
+    if constexpr (is_complex<V>) {
+      return f(x.re) & f(x.im);
+    } else if constexpr (is_float<V>) {
       return abs(x) < V(kInf);
     } else {
       return true;

@@ -14,7 +14,8 @@ struct Where {
                              Saves::in,
                              {-10, 10},
                              0,
-                             0};
+                             0,
+                             kAny};
   static constexpr bool condition = true;
   template <class C, class V>
   TREADLE_HD static V f(C c, V a, V b) {
@@ -68,7 +69,7 @@ struct Addcmul {
       {0.1, 10},
       3,
       3,
-      kReal};
+      kNumber};
   template <class V>
   TREADLE_HD static V f(V x, V a, V b, const Params& p) {
     return V(x + V(V(p.get<V>(0) * a) * b));
@@ -95,7 +96,7 @@ struct Addcdiv {
       {0.1, 10},
       3,
       3,
-      kFloat};
+      kField};
   template <class V>
   TREADLE_HD static V f(V x, V a, V b, const Params& p) {
     return x + p.get<V>(0) * a / b;
@@ -121,7 +122,7 @@ struct LerpTensor {
                              {-10, 10},
                              8,
                              8,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V a, V b, V w) {
     return lerp(a, b, w);

@@ -37,7 +37,7 @@ struct Neg {
                              {-10, 10},
                              0,
                              0,
-                             kReal};
+                             kNumber};
   template <class V>
   TREADLE_HD static V f(V x) {
     return V(-x);
@@ -55,7 +55,7 @@ struct Square {
                              {-10, 10},
                              0.5,
                              0.5,
-                             kReal};
+                             kNumber};
   template <class V>
   TREADLE_HD static V f(V x) {
     return V(x * x);
@@ -86,7 +86,7 @@ struct Reciprocal {
                              {0.1, 10},
                              0.5,
                              0.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return V(1) / x;
@@ -104,7 +104,7 @@ struct Sqrt {
                              {0, 100},
                              0.5,
                              0.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return sqrt(x);
@@ -122,7 +122,7 @@ struct Rsqrt {
                              {0.01, 100},
                              1.5,
                              1.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return rsqrt(x);
@@ -143,7 +143,7 @@ struct Exp {
                              {-80, 80},
                              1.5,
                              1,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return exp(x);
@@ -161,7 +161,7 @@ struct Exp2 {
                              {-120, 120},
                              1.5,
                              1,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return exp2(x);
@@ -179,7 +179,7 @@ struct Expm1 {
                              {-20, 80},
                              2.5,
                              1.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return expm1(x);
@@ -197,7 +197,7 @@ struct Log {
                              {1e-30, 1e30},
                              1.5,
                              1,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return log(x);
@@ -215,7 +215,7 @@ struct Log2 {
                              {1e-30, 1e30},
                              1,
                              1,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return log2(x);
@@ -233,7 +233,7 @@ struct Log10 {
                              {1e-30, 1e30},
                              1,
                              1,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return log10(x);
@@ -251,7 +251,7 @@ struct Log1p {
                              {-0.99, 1e10},
                              2,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return log1p(x);
@@ -272,7 +272,7 @@ struct Sin {
                              {-1e6, 1e6},
                              1,
                              1,
-                             kFloat};
+                             kField};
   static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
@@ -291,7 +291,7 @@ struct Cos {
                              {-1e6, 1e6},
                              1,
                              1,
-                             kFloat};
+                             kField};
   static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
@@ -310,7 +310,7 @@ struct Tan {
                              {-1e6, 1e6},
                              1,
                              2,
-                             kFloat};
+                             kField};
   static constexpr bool periodic = true;
   template <class V>
   TREADLE_HD static V f(V x) {
@@ -329,7 +329,7 @@ struct Asin {
                              {-1, 1},
                              1,
                              1.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return asin(x);
@@ -347,7 +347,7 @@ struct Acos {
                              {-1, 1},
                              1,
                              1.5,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return acos(x);
@@ -365,7 +365,7 @@ struct Atan {
                              {-20, 20},
                              1,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return atan(x);
@@ -383,7 +383,7 @@ struct Sinh {
                              {-80, 80},
                              1,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return sinh(x);
@@ -401,7 +401,7 @@ struct Cosh {
                              {-80, 80},
                              1,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return cosh(x);
@@ -419,7 +419,7 @@ struct Tanh {
                              {-12, 12},
                              2.5,
                              2,
-                             kFloat};
+                             kField};
   template <class V>
   TREADLE_HD static V f(V x) {
     return tanh(x);

@@ -89,7 +89,7 @@ Tensor fill_(const Tensor& self, const Scalar& value) {
   check_fits(value, self.dtype());
   Ref<Node> node = overwriting_node("FillBackward0", self);
   kernel::Param p[kernel::kMaxParams] = {param(value)};
-  if (self.dtype() == DType::boolean) p[0].i = value.f != 0 || value.i != 0;
+  if (self.dtype() == DType::boolean) p[0].i = value.f != 0 || value.i != 0 || value.im != 0;
   Iter(self, {}).map(fn, p);
   self.impl()->storage->bump();
   if (node) rebase_history(self, std::move(node));
@@ -187,6 +187,20 @@ std::span<const OpDef> copy_ops() {
                                      false),
       native<to_fixed<DType::boolean>>("bool(Tensor(a) self) -> Tensor(a)",
                                        "self as bool: nonzero.", kMethod, false),
+      native<to_fixed<DType::float16>>("half(Tensor(a) self) -> Tensor(a)", "self as float16.",
+                                       kMethod),
+      native<to_fixed<DType::bfloat16>>("bfloat16(Tensor(a) self) -> Tensor(a)",
+                                        "self as bfloat16.", kMethod),
+      native<to_fixed<DType::complex64>>("cfloat(Tensor(a) self) -> Tensor(a)",
+                                         "self as complex64.", kMethod),
+      native<to_fixed<DType::complex128>>("cdouble(Tensor(a) self) -> Tensor(a)",
+                                          "self as complex128.", kMethod),
+      native<to_fixed<DType::int32>>("int(Tensor(a) self) -> Tensor(a)", "self as int32.", kMethod,
+                                     false),
+      native<to_fixed<DType::int16>>("short(Tensor(a) self) -> Tensor(a)", "self as int16.",
+                                     kMethod, false),
+      native<to_fixed<DType::int8>>("char(Tensor(a) self) -> Tensor(a)", "self as int8.", kMethod,
+                                    false),
       native<to_fixed<DType::uint8>>("byte(Tensor(a) self) -> Tensor(a)", "self as uint8.", kMethod,
                                      false),
       native<cpu>("cpu(Tensor(a) self) -> Tensor(a)", "self on the CPU.", kMethod),

@@ -33,6 +33,8 @@ DType dtype_of(const Scalar& s) {
       return DType::boolean;
     case Scalar::Kind::integer:
       return DType::int64;
+    case Scalar::Kind::complex:
+      return default_dtype() == DType::float64 ? DType::complex128 : DType::complex64;
     case Scalar::Kind::floating:
       break;
   }
@@ -115,8 +117,8 @@ void fill_range(const Tensor& out, const Scalar& start, const Scalar& step) {
 
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
               std::optional<DType> dtype) {
-  const bool integral = start.kind != Scalar::Kind::floating &&
-                        end.kind != Scalar::Kind::floating && step.kind != Scalar::Kind::floating;
+  const auto whole = [](const Scalar& s) { return s.kind < Scalar::Kind::floating; };
+  const bool integral = whole(start) && whole(end) && whole(step);
   const DType type = dtype.value_or(integral ? DType::int64 : default_dtype());
   if (step.f == 0) fail(ErrorKind::runtime, "step must be nonzero");
   if (!std::isfinite(start.f) || !std::isfinite(end.f)) {
@@ -146,15 +148,17 @@ Tensor linspace(const Scalar& start, const Scalar& end, std::int64_t steps,
   // From both ends towards the middle, so that the last element is exactly `end`.
   visit(type, "linspace", [&](auto zero) {
     using T = decltype(zero);
-    using C = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    constexpr bool small =
+        std::is_same_v<T, float> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+    using C = std::conditional_t<small, float, double>;
     const C a = static_cast<C>(start.f), b = static_cast<C>(end.f);
     const C step = steps > 1 ? (b - a) / static_cast<C>(steps - 1) : C(0);
     T* data = out.data_as<T>();
     for (std::int64_t i = 0; i < steps; ++i) {
-      data[i] = static_cast<T>(i < (steps + 1) / 2 ? a + step * static_cast<C>(i)
-                                                   : b - step * static_cast<C>(steps - 1 - i));
+      data[i] = convert<T>(i < (steps + 1) / 2 ? a + step * static_cast<C>(i)
+                                               : b - step * static_cast<C>(steps - 1 - i));
     }
-    if (steps == 1) data[0] = static_cast<T>(a);
+    if (steps == 1) data[0] = convert<T>(a);
   });
   return out;
 }
@@ -177,15 +181,10 @@ Tensor from_values(std::span<const T> values, const Dims& shape, DType dtype) {
                                  std::to_string(values.size()) + " values");
   }
   const Tensor out = Tensor::empty(shape, dtype);
-  visit(dtype, "tensor", [&](auto zero) {
+  visit_any(dtype, "tensor", [&](auto zero) {
     using D = decltype(zero);
     D* data = out.data_as<D>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<D, bool>)
-        data[i] = values[i] != T(0);
-      else
-        data[i] = static_cast<D>(values[i]);
-    }
+    for (std::size_t i = 0; i < values.size(); ++i) data[i] = convert<D>(values[i]);
   });
   return out;
 }

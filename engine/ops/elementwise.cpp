@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/functor/all.h"
+#include "engine/functor/complex_math.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
 
@@ -21,29 +22,38 @@ constexpr bool in_list<Op, functor::List<Ops...>> = (std::is_same_v<Op, Ops> || 
 
 using Xs = std::array<Tensor, 3>;
 
+// PyTorch's gradient of a complex function: derivatives are written without its conj.
+template <class F>
+Tensor gradient(const Tensor& g, const F& derivative) {
+  return is_complex(g.dtype()) ? conj(derivative(conj(g))) : derivative(g);
+}
+
 template <class Op>
 Tensor unary_df(const Params& p, const Tensor& g, const Xs& x, const Tensor& y) {
-  return functor::derive<Op>(p, g, x[0], y);
+  return gradient(g, [&](const Tensor& d) { return functor::derive<Op>(p, d, x[0], y); });
 }
 template <class Op>
 Tensor binary_da(const Params& p, const Tensor& g, const Xs& x, const Tensor& y) {
-  return functor::derive_a<Op>(p, g, x[0], x[1], y);
+  return gradient(g, [&](const Tensor& d) { return functor::derive_a<Op>(p, d, x[0], x[1], y); });
 }
 template <class Op>
 Tensor binary_db(const Params& p, const Tensor& g, const Xs& x, const Tensor& y) {
-  return functor::derive_b<Op>(p, g, x[0], x[1], y);
+  return gradient(g, [&](const Tensor& d) { return functor::derive_b<Op>(p, d, x[0], x[1], y); });
 }
 template <class Op>
 Tensor ternary_da(const Params& p, const Tensor& g, const Xs& x, const Tensor&) {
-  return functor::derive_a<Op>(p, g, x[0], x[1], x[2]);
+  return gradient(g,
+                  [&](const Tensor& d) { return functor::derive_a<Op>(p, d, x[0], x[1], x[2]); });
 }
 template <class Op>
 Tensor ternary_db(const Params& p, const Tensor& g, const Xs& x, const Tensor&) {
-  return functor::derive_b<Op>(p, g, x[0], x[1], x[2]);
+  return gradient(g,
+                  [&](const Tensor& d) { return functor::derive_b<Op>(p, d, x[0], x[1], x[2]); });
 }
 template <class Op>
 Tensor ternary_dc(const Params& p, const Tensor& g, const Xs& x, const Tensor&) {
-  return functor::derive_c<Op>(p, g, x[0], x[1], x[2]);
+  return gradient(g,
+                  [&](const Tensor& d) { return functor::derive_c<Op>(p, d, x[0], x[1], x[2]); });
 }
 
 template <class Op>
@@ -128,7 +138,7 @@ void validate(Inputs in, const Scalars& s) {
     }
   }
   if constexpr (std::is_same_v<Op, functor::Add> || std::is_same_v<Op, functor::Sub>) {
-    if (s[0].kind == Scalar::Kind::floating && all_integral(in)) {
+    if (s[0].kind >= Scalar::Kind::floating && all_integral(in)) {
       fail(ErrorKind::runtime,
            "For integral input tensors, argument alpha must not be a floating point number.");
     }
@@ -217,12 +227,22 @@ struct Boxed {
         made[0] = to(*pointers[0], default_dtype());
         pointers[0] = &made[0];
       }
-      // A bound that the dtype can't hold doesn't bind beyond the dtype's own.
-      if (pointers[0]->dtype() == DType::uint8) {
-        for (Scalar& s : scalars) s.i = std::clamp<std::int64_t>(s.i, 0, 255);
-      }
+      clamp_bounds(pointers[0]->dtype());
     }
     validate<Op>(pointers, scalars);
+  }
+  // A bound that the dtype can't hold doesn't bind beyond the dtype's own. The other small integers
+  // are computed in int64.
+  void clamp_bounds(DType dtype) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (Scalar& s : scalars) {
+      if (dtype == DType::uint8) s.i = std::clamp<std::int64_t>(s.i, 0, 255);
+      if (dtype == DType::int32) {
+        s.i = std::clamp<std::int64_t>(s.i, std::numeric_limits<std::int32_t>::min(),
+                                       std::numeric_limits<std::int32_t>::max());
+      }
+      if (dtype == DType::uint64) s.i = s.i == most ? -1 : std::max<std::int64_t>(s.i, 0);
+    }
   }
   // clamp's bounds are the only optional scalars: no lower bound, no upper bound.
   static Scalar missing(std::size_t k) {
@@ -238,6 +258,10 @@ struct Boxed {
 template <class Op>
 void boxed_call(Value* args, Value* results) {
   const Boxed<Op> b(args);
+  if constexpr (std::is_same_v<Op, functor::Abs>) {
+    results[0] = abs(*b.pointers[0]);
+    return;
+  }
   results[0] = map_call(map_op<Op>, b.pointers, params_of<Op>(b.scalars));
 }
 template <class Op>
@@ -321,7 +345,10 @@ Tensor where(const Tensor& c, const Tensor& a, const Tensor& b) {
   return call<functor::Where>(in);
 }
 Tensor neg(const Tensor& x) { return unary<functor::Neg>(x); }
-Tensor abs(const Tensor& x) { return unary<functor::Abs>(x); }
+Tensor abs(const Tensor& x) {
+  const bool complex = x.defined() && is_complex(x.dtype());
+  return complex ? binary<functor::Hypot>(real(x), imag(x)) : unary<functor::Abs>(x);
+}
 Tensor sign(const Tensor& x) { return unary<functor::Sign>(x); }
 Tensor square(const Tensor& x) { return unary<functor::Square>(x); }
 Tensor sqrt(const Tensor& x) { return unary<functor::Sqrt>(x); }

@@ -12,10 +12,20 @@
 #include "engine/functor/op.h"
 #include "engine/ops/names.h"
 
+TREADLE_FUNCTOR_BEGIN
+template <>
+struct GetParam<treadle::Tensor> {
+  static treadle::Tensor of(const kernel::Param& p) {
+    return p.im == 0 ? treadle::Tensor(p.f)
+                     : treadle::Tensor::wrapped(std::complex<double>(p.f, p.im));
+  }
+};
+TREADLE_FUNCTOR_END
+
 namespace treadle {
 
 // A scalar argument in a kernel's form.
-inline kernel::Param param(const Scalar& s) { return {s.f, s.i}; }
+inline kernel::Param param(const Scalar& s) { return {s.f, s.i, s.im}; }
 
 struct MapOp {
   enum class Family : std::uint8_t { unary, binary, compare, ternary };

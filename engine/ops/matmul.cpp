@@ -26,10 +26,23 @@ std::string sizes(const Tensor& t) {
   return s;
 }
 
+// The dtype whose kernel computes products of `dtype`: 16-bit floats in float32, integers in int64,
+// whose low bits are their results.
+DType product_dtype(DType dtype) {
+  if (dtype == DType::float16 || dtype == DType::bfloat16) return DType::float32;
+  if (is_integral(dtype) && dtype != DType::uint8 && dtype != DType::boolean) return DType::int64;
+  return dtype;
+}
+
 // out (.., m, n) = alpha a (.., m, k) b (.., k, n) + beta out; all of rank 2 or all of rank 3 with
 // equal batches.
 void multiply(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha,
               const Scalar& beta) {
+  if (const DType wide = product_dtype(out.dtype()); wide != out.dtype()) {
+    const Tensor result = cast(out, wide);
+    multiply(result, cast(a, wide), cast(b, wide), alpha, beta);
+    return cast_into(out, result);
+  }
   const std::int64_t item = item_size(out.dtype()), r = out.dim();
   kernel::GemmArgs g{};
   g.m = a.size(-2);
@@ -79,8 +92,8 @@ Tensor product(const Tensor& a, const Tensor& b, const char* name) {
       const auto times = [](const Tensor& x, const Tensor& y) {
         return x.dim() == 2 ? mm(x, y) : bmm(x, y);
       };
-      if (n.needs(0)) r[0] = times(g[0], transpose(sb.get(&n), -2, -1));
-      if (n.needs(1)) r[1] = times(transpose(sa.get(&n), -2, -1), g[0]);
+      if (n.needs(0)) r[0] = times(g[0], conj(transpose(sb.get(&n), -2, -1)));
+      if (n.needs(1)) r[1] = times(conj(transpose(sa.get(&n), -2, -1)), g[0]);
       return r;
     });
   }

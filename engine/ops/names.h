@@ -53,6 +53,13 @@ Tensor gelu(const Tensor& self, const std::string& approximate = "none");
 Tensor floor(const Tensor& self);
 Tensor trunc(const Tensor& self);
 Tensor logical_not(const Tensor& self);
+// Complex numbers. Of a real tensor the conjugate is itself.
+Tensor conj(const Tensor& self);
+Tensor real(const Tensor& self);  // views
+Tensor imag(const Tensor& self);
+Tensor view_as_real(const Tensor& self);     // (...) to (..., 2)
+Tensor view_as_complex(const Tensor& self);  // and back
+Tensor nonnegative(const Tensor& self);      // whether each is a real number >= 0
 Tensor isnan(const Tensor& self);
 Tensor eq(const Tensor& self, const Tensor& other);
 Tensor ne(const Tensor& self, const Tensor& other);

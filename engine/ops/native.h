@@ -162,6 +162,7 @@ std::span<const OpDef> gather_ops();
 std::span<const OpDef> reduction_ops();
 std::span<const OpDef> matmul_ops();
 std::span<const OpDef> nn_ops();
+std::span<const OpDef> complex_ops();
 std::span<const OpDef> composite_ops();
 
 }  // namespace treadle

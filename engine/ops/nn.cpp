@@ -52,6 +52,9 @@ Tensor soft(const RowKernels& k, const Tensor& input, std::int64_t dim,
             std::optional<DType> dtype) {
   const Tensor self = dtype ? to(input, *dtype) : input;
   dim = wrap_dim(dim, self.dim());
+  if (self.dtype() == DType::float16 || self.dtype() == DType::bfloat16) {
+    return to(soft(k, to(self, DType::float32), dim, std::nullopt), self.dtype());
+  }
   const auto type = static_cast<std::size_t>(self.dtype());
   const Tensor out = run_rows((table().*k.forward)[type], dim, self, Tensor());
   if (needs_tape({&self})) {

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "engine/autograd/node.h"
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/context.h"
 #include "engine/core/iter.h"
+#include "engine/core/visit.h"
 #include "engine/ops/names.h"
 
 namespace treadle {
@@ -32,22 +34,30 @@ Tensor cast(const Tensor& t, DType dtype) {
 }
 
 void check_fits(const Scalar& value, DType dtype) {
-  bool fits = true;
-  const bool floating = value.kind == Scalar::Kind::floating;
-  constexpr double kTwo63 = 9223372036854775808.0;
-  switch (dtype) {
-    case DType::uint8:
-      fits = floating ? value.f >= 0 && value.f <= 255 : value.i >= -255 && value.i <= 255;
-      break;
-    case DType::int64:
-      fits = !floating || (value.f >= -kTwo63 && value.f < kTwo63);
-      break;
-    case DType::float32:
-      fits = !(std::abs(value.f) > std::numeric_limits<float>::max()) || std::isinf(value.f);
-      break;
-    default:  // bool and float64 hold all; the others have no kernels yet
-      break;
-  }
+  const bool floating = value.kind >= Scalar::Kind::floating;
+  const bool fits = visit_any(dtype, "fill", [&](auto zero) {
+    using T = decltype(zero);
+    constexpr double kLargestHalf = 65504;
+    if constexpr (std::is_same_v<T, bool>) {
+      return true;
+    } else if constexpr (functor::is_integer<T>) {
+      // -1 in an unsigned type is its largest number, as in PyTorch.
+      const double most = static_cast<double>(std::numeric_limits<T>::max());
+      const double least = std::is_signed_v<T> ? static_cast<double>(std::numeric_limits<T>::min())
+                           : floating          ? 0
+                                               : -most;
+      // 2^63 and 2^64 are what the largest numbers round to.
+      return value.im == 0 && value.f >= least &&
+             (sizeof(T) < 8 ? value.f <= most : value.f < most || !floating);
+    } else if constexpr (std::is_same_v<T, Half>) {
+      return value.im == 0 && (!(std::abs(value.f) > kLargestHalf) || std::isinf(value.f));
+    } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>) {
+      const bool large = std::abs(value.f) > std::numeric_limits<float>::max();
+      return value.im == 0 && (!large || std::isinf(value.f));
+    } else {
+      return functor::is_complex<T> || value.im == 0;
+    }
+  });
   if (!fits) {
     const std::string given = floating ? std::to_string(value.f) : std::to_string(value.i);
     fail(ErrorKind::runtime,
@@ -61,6 +71,8 @@ Scalar number_of(const Tensor& wrapped) {
       return Scalar(wrapped.item_int() != 0);
     case DType::int64:
       return Scalar(wrapped.item_int());
+    case DType::complex128:
+      return Scalar(wrapped.item_complex());
     default:
       return Scalar(wrapped.item());
   }

@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/reduce.h"
 #include "engine/core/iter.h"
 #include "engine/functor/all.h"
+#include "engine/ops/out.h"
 #include "engine/ops/view_util.h"
 
 namespace treadle {
@@ -47,10 +48,12 @@ const char* name_of(Reduction op) {
 
 bool selects(Reduction op) { return op >= Reduction::max; }
 
-DType result_dtype(Reduction op, DType in) {
+// What the kernels write.
+DType kernel_dtype(Reduction op, DType in) {
   switch (op) {
     case Reduction::sum:
     case Reduction::prod:
+      if (in == DType::float16 || in == DType::bfloat16) return DType::float32;
       return is_integral(in) ? DType::int64 : in;
     case Reduction::any:
     case Reduction::all:
@@ -128,7 +131,8 @@ Tensor restore_dims(const Tensor& t, std::uint64_t mask, std::int64_t rank, bool
   return reshape(t, shape);
 }
 
-Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim, Tensor* index) {
+Tensor reduce_wide(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim,
+                   Tensor* index) {
   const DType dtype = self.dtype();
   const std::int64_t item = item_size(dtype);
   Axes kept, gone;
@@ -138,7 +142,7 @@ Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim
     if (mask >> i & 1) count *= self.shape()[i];
   }
   const Tensor out =
-      Tensor::empty(reduced_shape(self.shape(), mask, keepdim), result_dtype(op, dtype));
+      Tensor::empty(reduced_shape(self.shape(), mask, keepdim), kernel_dtype(op, dtype));
   const std::int64_t outer = out.numel();
   if (index) *index = Tensor::empty(out.shape(), DType::int64);
   if (outer == 0) return out;
@@ -191,6 +195,12 @@ Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim
     treadle::reduce(id_of(op), dtype, args);
   }
   return out;
+}
+
+Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim, Tensor* index) {
+  const Tensor out = reduce_wide(op, self, mask, keepdim, index);
+  const bool narrow = is_floating(self.dtype()) && is_floating(out.dtype());
+  return narrow && out.dtype() != self.dtype() ? cast(out, self.dtype()) : out;
 }
 
 }  // namespace treadle

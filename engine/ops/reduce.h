@@ -15,6 +15,10 @@ Dims reduced_shape(const Dims& shape, std::uint64_t mask, bool keepdim);
 // Reduces over `mask`. `index`, if given, receives the positions of max and min over one dimension.
 Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim,
               Tensor* index = nullptr);
+// The same in the dtype that the kernels accumulate in: float32 for sums and products of the 16-bit
+// floats.
+Tensor reduce_wide(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim,
+                   Tensor* index = nullptr);
 
 // `t` (a result of a reduction over `mask` without keepdim) with its reduced dimensions as size 1
 // again.

@@ -30,7 +30,7 @@ const Tensor& in_dtype(const Tensor& self, std::optional<DType> dtype, Tensor& o
 }
 
 void check_floating(const Tensor& t, const char* op) {
-  if (!is_floating(t.dtype())) {
+  if (!is_differentiable(t.dtype())) {
     fail(ErrorKind::not_implemented,
          std::string(op) +
              "(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -65,7 +65,7 @@ Tensor mean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DT
   Tensor out;
   {
     const NoGrad off;
-    out = div(reduce(Reduction::sum, self, mask, keepdim), Tensor(n));
+    out = to(div(reduce_wide(Reduction::sum, self, mask, keepdim), Tensor(n)), self.dtype());
   }
   if (needs_tape({&self})) {
     record("MeanBackward0", out, {&self},
@@ -180,7 +180,7 @@ Tensor cumsum(const Tensor& input, std::int64_t dim, std::optional<DType> dtype)
     cast_into(out, self);
   }
   const std::int64_t n = self.shape()[dim], step = out.strides()[dim];
-  visit(self.dtype(), "cumsum", [&](auto zero) {
+  visit_any(self.dtype(), "cumsum", [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
       T* data = out.data_as<T>();

@@ -12,6 +12,8 @@ Tensor Scalar::tensor() const {
       return Tensor::wrapped(i != 0);
     case Kind::integer:
       return Tensor::wrapped(i);
+    case Kind::complex:
+      return Tensor::wrapped(std::complex<double>(f, im));
     case Kind::floating:
       break;
   }

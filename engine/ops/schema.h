@@ -17,18 +17,30 @@ namespace treadle {
 
 // A number as Python gave it: its kind takes part in promotion.
 struct Scalar {
-  enum class Kind : std::uint8_t { boolean, integer, floating } kind = Kind::floating;
-  double f = 0;
-  std::int64_t i = 0;
+  enum class Kind : std::uint8_t { boolean, integer, floating, complex } kind = Kind::floating;
+  double f = 0;        // of a complex number the real part
+  std::int64_t i = 0;  // of a boolean or integer the value (beyond int64: uint64's bits)
+  double im = 0;
 
   Scalar() = default;
-  Scalar(double value) : kind(Kind::floating), f(value), i(static_cast<std::int64_t>(value)) {}
+  Scalar(double value) : kind(Kind::floating), f(value), i(truncated(value)) {}
   Scalar(float value) : Scalar(static_cast<double>(value)) {}
   Scalar(std::int64_t value) : kind(Kind::integer), f(static_cast<double>(value)), i(value) {}
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}
   Scalar(bool value) : kind(Kind::boolean), f(value), i(value) {}
+  Scalar(std::complex<double> value) : Scalar(value.real()) {
+    kind = Kind::complex;
+    im = value.imag();
+  }
   // As a 0-d wrapped number.
   Tensor tensor() const;
+
+ private:
+  // Towards 0; the most negative number for what doesn't fit.
+  static std::int64_t truncated(double value) {
+    const bool fits = value >= -9223372036854775808.0 && value < 9223372036854775808.0;
+    return fits ? static_cast<std::int64_t>(value) : INT64_MIN;
+  }
 };
 
 // To add one: here, in `kTypes` and `type_text` of schema.cpp, and in the conversions of table.cpp

@@ -20,7 +20,7 @@ FUNCTION, METHOD, INPLACE, OUT, FUNCTIONAL = 1, 2, 4, 8, 16
 
 TYPES = {
     "Tensor": "Tensor",
-    "Scalar": "Number",
+    "Scalar": "Scalar",
     "int": "_int",
     "float": "_float",
     "bool": "_bool",
@@ -66,7 +66,7 @@ class Arg:
             item = base + (" | None" if self.element_optional else "")
             base = f"Sequence[{item}]" + (f" | {base}" if self.size else "")
         elif self.base == "Tensor" and number:
-            base = "Tensor | Number"
+            base = "Tensor | Scalar"
         elif self.base == "ScalarType":
             base = "_DType | _type[_float] | _type[_int] | _type[_bool]"
         return base + (" | None" if self.optional else "")

@@ -41,7 +41,7 @@ constexpr int row() {
 
 // The scalar arguments every op with some gets in tests (softplus: beta, threshold; clamp: min,
 // max).
-inline constexpr Param kParams[4] = {{1, 1}, {20, 20}, {1, 1}, {1, 1}};
+inline constexpr Param kParams[4] = {{1, 1, 0}, {20, 20, 0}, {1, 1, 0}, {1, 1, 0}};
 
 template <class Out, class... In>
 std::uint32_t call(MapFn fn, std::int64_t n, Out* out, const In*... in) {

@@ -220,7 +220,7 @@ TEMPLATE_TEST_CASE("gemm agrees with the plain triple loop for any strides", "[k
       if (form == 6) g.a_row = 2 * k * s, g.a_col = 2 * s;  // no dense axis at all
       g.c_row = form & 4 ? s : n * s, g.c_col = form & 4 ? m * s : s;
       const bool add = form & 1;
-      g.alpha = {2, 2}, g.beta = add ? Param{3, 3} : Param{0, 0};
+      g.alpha = {2, 2, 0}, g.beta = add ? Param{3, 3, 0} : Param{0, 0, 0};
       for (std::int64_t i = 0; i < m; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           long double sum = 0;

@@ -140,7 +140,8 @@ void gemm(DType dtype, const GemmArgs& args) {
   const kernel::GemmFn own = table().gemm[static_cast<int>(dtype)];
   if (own == nullptr) {
     fail(ErrorKind::not_implemented,
-         "matrix products have no kernel for this dtype; there are float32, float64, int64, uint8");
+         "matrix products have no kernel for this dtype; there are float32, float64, complex64, "
+         "complex128, int64 and uint8");
   }
   // Saturates: only its being small matters.
   const double work =

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/backend/cpu/pool.h"
 #include "engine/core/dtype.h"
 #include "engine/core/error.h"
+#include "engine/core/visit.h"
 #include "engine/functor/reduce.h"
 
 namespace treadle {
@@ -93,10 +95,16 @@ void cut_choice(int value_id, bool value_out, DType dtype, const ReduceArgs& arg
 template <class Op>
 void cut_sum_of(int id, DType dtype, const ReduceArgs& args) {
   switch (dtype) {
+    case DType::float16:
+    case DType::bfloat16:
     case DType::float32:
       return cut_sum<Op, float>(id, dtype, args);
     case DType::float64:
       return cut_sum<Op, double>(id, dtype, args);
+    case DType::complex64:
+      return cut_sum<Op, Complex64>(id, dtype, args);
+    case DType::complex128:
+      return cut_sum<Op, Complex128>(id, dtype, args);
     default:
       return cut_sum<Op, std::int64_t>(id, dtype, args);
   }
@@ -104,16 +112,12 @@ void cut_sum_of(int id, DType dtype, const ReduceArgs& args) {
 template <class Op>
 void cut_choice_of(bool value_out, DType dtype, const ReduceArgs& args) {
   constexpr int id = IndexOf<Op, functor::Reduce>::value;
-  switch (dtype) {
-    case DType::float32:
-      return cut_choice<Op, float>(id, value_out, dtype, args);
-    case DType::float64:
-      return cut_choice<Op, double>(id, value_out, dtype, args);
-    case DType::int64:
-      return cut_choice<Op, std::int64_t>(id, value_out, dtype, args);
-    default:
-      return cut_choice<Op, std::uint8_t>(id, value_out, dtype, args);
-  }
+  visit(dtype, "max", [&](auto zero) {
+    // A vector<bool> isn't an array of bool.
+    using V =
+        std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+    cut_choice<Op, V>(id, value_out, dtype, args);
+  });
 }
 
 // One output, an axis of several chunks.

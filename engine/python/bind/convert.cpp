@@ -106,10 +106,7 @@ bool to_int(PyObject* o, std::int64_t* out) {
     return true;
   }
   if (PyFloat_Check(o) || !PyIndex_Check(o)) return false;
-  if (is_tensor(o) &&
-      (impl_of(o)->dtype == DType::float32 || impl_of(o)->dtype == DType::float64)) {
-    return false;
-  }
+  if (is_tensor(o) && !is_integral(impl_of(o)->dtype)) return false;
   PyObject* index = PyNumber_Index(o);
   if (!index) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {  // a tensor of many elements, for one
@@ -139,6 +136,8 @@ bool to_scalar(PyObject* o, Scalar* out) {
     if (t.dim() != 0 || t.requires_grad()) return false;
     if (t.dtype() == DType::boolean) {
       *out = Scalar(t.item_int() != 0);
+    } else if (is_complex(t.dtype())) {
+      *out = Scalar(t.item_complex());
     } else {
       *out = is_integral(t.dtype()) ? Scalar(t.item_int()) : Scalar(t.item());
     }
@@ -150,7 +149,11 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = Scalar(integer);
     return true;
   }
-  if (PyUnicode_Check(o) || PyComplex_Check(o)) return false;
+  if (PyUnicode_Check(o)) return false;
+  if (PyComplex_Check(o)) {
+    *out = Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
+    return true;
+  }
   if (to_int(o, &integer)) {
     *out = Scalar(integer);
     return true;
@@ -254,7 +257,14 @@ PyObject* wrap_number(const Tensor& t) {
          "a Tensor with " + std::to_string(t.numel()) + " elements cannot be converted to Scalar");
   }
   if (t.dtype() == DType::boolean) return PyBool_FromLong(t.item_int() != 0);
+  if (t.dtype() == DType::uint64) {
+    return PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(t.item_int()));
+  }
   if (is_integral(t.dtype())) return PyLong_FromLongLong(t.item_int());
+  if (is_complex(t.dtype())) {
+    const std::complex<double> z = t.item_complex();
+    return PyComplex_FromDoubles(z.real(), z.imag());
+  }
   return PyFloat_FromDouble(t.item());
 }
 

@@ -4,6 +4,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <utility>
+
 #include "engine/core/visit.h"
 #include "engine/ops/names.h"
 
@@ -40,6 +42,7 @@ class Inference {
  public:
   void number(const Scalar& s) {
     if (s.kind == Scalar::Kind::floating) floating_ = true;
+    if (s.kind == Scalar::Kind::complex) complex_ = true;
     if (s.kind == Scalar::Kind::integer) integer_ = true;
     any_ = true;
   }
@@ -48,15 +51,17 @@ class Inference {
     any_ = true;
   }
   DType result() const {
-    const DType numbers = floating_ || !any_ ? default_dtype()
-                          : integer_         ? DType::int64
-                                             : DType::boolean;
+    const DType complex = default_dtype() == DType::float64 ? DType::complex128 : DType::complex64;
+    const DType numbers = complex_             ? complex
+                          : floating_ || !any_ ? default_dtype()
+                          : integer_           ? DType::int64
+                                               : DType::boolean;
     if (!dtype_) return numbers;
-    return floating_ || integer_ ? promote_types(*dtype_, numbers) : *dtype_;
+    return complex_ || floating_ || integer_ ? promote_types(*dtype_, numbers) : *dtype_;
   }
 
  private:
-  bool floating_ = false, integer_ = false, any_ = false;
+  bool complex_ = false, floating_ = false, integer_ = false, any_ = false;
   std::optional<DType> dtype_;
 };
 
@@ -85,7 +90,7 @@ struct Shape {
       return;
     }
     Scalar s;
-    if (PyBool_Check(o) || PyLong_Check(o) ||
+    if (PyBool_Check(o) || PyLong_Check(o) || PyComplex_CheckExact(o) ||
         PyFloat_CheckExact(o)) {  // not NumPy's float64, a PyFloat
       to_scalar(o, &s);
       inference.number(s);
@@ -167,7 +172,7 @@ class Filler {
       for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i).ptr(), depth + 1);
       return;
     }
-    if (is_tensor(o) || (PyObject_CheckBuffer(o) && !PyFloat_Check(o))) {
+    if (is_tensor(o) || (PyObject_CheckBuffer(o) && !PyFloat_Check(o) && !PyComplex_Check(o))) {
       const Tensor t = is_tensor(o) ? tensor_of(o) : share_buffer(o, "tensor()");
       const Tensor flat = contiguous(to(detach(t), dtype_));
       const T* values = flat.data_as<T>();
@@ -178,11 +183,20 @@ class Filler {
     if (!to_scalar(o, &s)) not_a_number(o);
     put(convert(s));
   }
+  // C++'s name, as in PyTorch's message.
+  static std::string type_word() {
+    std::string word = std::is_signed_v<T> ? "int" : "uint";
+    return std::is_same_v<T, std::int32_t> ? word : word + std::to_string(sizeof(T) * 8) + "_t";
+  }
   static T convert(const Scalar& s) {
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (functor::is_complex<T>) {
+      return T(Complex128(s.f, s.im));
+    } else if (s.kind == Scalar::Kind::complex) {
+      fail(ErrorKind::type, "a complex number can't be converted to a real dtype");
+    } else if constexpr (std::is_same_v<T, bool>) {
       return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0;
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(s.f);
+    } else if constexpr (!functor::is_integer<T>) {
+      return treadle::convert<T>(s.f);
     } else {
       if (s.kind == Scalar::Kind::floating) {
         if (!(s.f > -9.3e18 && s.f < 9.3e18)) {
@@ -190,11 +204,11 @@ class Filler {
         }
         return static_cast<T>(s.i);
       }
-      if (s.i < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
-          s.i > static_cast<std::int64_t>(std::numeric_limits<T>::max())) {
-        fail(ErrorKind::runtime, "value cannot be converted to type " +
-                                     std::string(sizeof(T) == 1 ? "uint8_t" : "int") +
-                                     " without overflow");
+      if (std::is_same_v<T, std::uint64_t> && s.i >= 0) return static_cast<T>(s.i);
+      if (std::cmp_less(s.i, std::numeric_limits<T>::min()) ||
+          std::cmp_greater(s.i, std::numeric_limits<T>::max())) {
+        fail(ErrorKind::runtime,
+             "value cannot be converted to type " + std::string(type_word()) + " without overflow");
       }
       return static_cast<T>(s.i);
     }
@@ -239,7 +253,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   shape.walk(data, 0);
   const DType chosen = dtype.value_or(shape.inference.result());
   Tensor result = Tensor::empty(shape.dims, chosen);
-  visit(chosen, "tensor", [&](auto zero) {
+  visit_any(chosen, "tensor", [&](auto zero) {
     Filler<decltype(zero)> filler(result.data_as<decltype(zero)>(), result.numel());
     filler.set_dtype(chosen);
     filler.fill(data);

@@ -95,8 +95,12 @@ template <class T>
 PyObject* number(T value) {
   if constexpr (std::is_same_v<T, bool>) {
     return PyBool_FromLong(value);
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (functor::is_complex<T>) {
+    return PyComplex_FromDoubles(static_cast<double>(value.re), static_cast<double>(value.im));
+  } else if constexpr (!functor::is_integer<T>) {
     return PyFloat_FromDouble(static_cast<double>(value));
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return PyLong_FromUnsignedLongLong(value);
   } else {
     return PyLong_FromLongLong(static_cast<long long>(value));
   }
@@ -121,7 +125,7 @@ PyObject* nested_list(const T* at, const Dims& shape, const Dims& strides, std::
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] {
     const Borrowed t(self);
-    return visit(t->dtype(), "tolist", [&](auto zero) {
+    return visit_any(t->dtype(), "tolist", [&](auto zero) {
       using T = decltype(zero);
       return nested_list(t->data_as<const T>(), t->shape(), t->strides(), 0);
     });

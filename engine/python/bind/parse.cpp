@@ -133,7 +133,9 @@ bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::s
     }
     case ArgType::floating: {
       Scalar number;
-      if (PyBool_Check(o) || !to_scalar(o, &number)) return false;
+      if (PyBool_Check(o) || !to_scalar(o, &number) || number.kind == Scalar::Kind::complex) {
+        return false;
+      }
       *out = number.f;
       return true;
     }
@@ -192,7 +194,7 @@ bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::s
       }
     } else if (arg.type == ArgType::floats) {
       Scalar number;
-      if (!to_scalar(item.ptr(), &number)) return false;
+      if (!to_scalar(item.ptr(), &number) || number.kind == Scalar::Kind::complex) return false;
       floats.push_back(number.f);
     } else {
       if (!PyBool_Check(item.ptr())) return false;

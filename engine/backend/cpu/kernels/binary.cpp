@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/kernels/drive.h"
 #include "engine/functor/compare.h"
+#include "engine/functor/complex_math.h"
 
 TREADLE_KERNELS_BEGIN
 
@@ -41,51 +42,64 @@ uint32_t map2_grad(char* out, const char* const* in, int64_t n, const Params& pa
   for (int64_t i = 0; i < n; ++i) {
     const V av = reads_inputs<Op> ? a[i] : V(0), bv = reads_inputs<Op> ? b[i] : V(0);
     const V yv = reads_output<Op> ? y[i] : V(0);
-    if constexpr (Which == 0) {
-      o[i] = functor::derive_a<Op>(p, g[i], av, bv, yv);
-    } else {
-      o[i] = functor::derive_b<Op>(p, g[i], av, bv, yv);
-    }
+    o[i] = gradient(g[i], [&](V d) {
+      if constexpr (Which == 0) {
+        return functor::derive_a<Op>(p, d, av, bv, yv);
+      } else {
+        return functor::derive_b<Op>(p, d, av, bv, yv);
+      }
+    });
   }
   return kernel::kOk;
 }
 
-template <class Op, class V>
+template <class Op, class S>
 uint32_t binary(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
+  const Codec* c = codec_of<S>();
   if constexpr (Op::info.result == functor::Result::boolean) {
-    return drive(args, map2<Op, V, bool>, {1, {sizeof(V), sizeof(V)}});
+    return drive(args, map2<Op, V, bool>, {1, {sizeof(V), sizeof(V)}, c, nullptr});
   } else {
-    return drive(args, map2<Op, V, V>, {sizeof(V), {sizeof(V), sizeof(V)}});
+    return drive(args, map2<Op, V, V>, {sizeof(V), {sizeof(V), sizeof(V)}, c, c});
   }
 }
-template <class Op, class V, int Which>
+template <class Op, class S, int Which>
 uint32_t binary_grad(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
   constexpr uint8_t s = sizeof(V), x = reads_inputs<Op> ? s : 0, y = reads_output<Op> ? s : 0;
-  return drive(args, map2_grad<Op, V, Which>, {s, {s, x, x, y}});
+  const Codec* c = codec_of<S>();
+  return drive(args, map2_grad<Op, V, Which>, {s, {s, x, x, y}, c, c});
 }
 
 template <class Op, class V>
 void put_binary(kernel::MapFn* row) {
-  if constexpr ((Op::info.kinds & DTypeOf<V>::kind) != 0) row[DTypeOf<V>::value] = binary<Op, V>;
+  if constexpr (has_kernel<Op, V>) row[DTypeOf<V>::value] = binary<Op, V>;
 }
 template <class Op, class... V>
 void put_binary_types(kernel::MapFn* row, Types<V...>) {
   (put_binary<Op, V>(row), ...);
 }
+template <class Op, class V>
+void put_binary_grad(kernel::Table& t, int id) {
+  if constexpr (has_kernel<Op, V>) {
+    constexpr int type = DTypeOf<V>::value;
+    if constexpr (functor::has_da<Op, double, double, double, double>) {
+      t.binary_grad[0][id][type] = binary_grad<Op, V, 0>;
+    }
+    if constexpr (functor::has_db<Op, double, double, double, double>) {
+      t.binary_grad[1][id][type] = binary_grad<Op, V, 1>;
+    }
+  }
+}
 template <class Op, class... V>
-void put_binary_grad(kernel::Table& t, int id, Types<V...>) {
-  if constexpr (functor::has_da<Op, double, double, double, double>) {
-    ((t.binary_grad[0][id][DTypeOf<V>::value] = binary_grad<Op, V, 0>), ...);
-  }
-  if constexpr (functor::has_db<Op, double, double, double, double>) {
-    ((t.binary_grad[1][id][DTypeOf<V>::value] = binary_grad<Op, V, 1>), ...);
-  }
+void put_binary_grads(kernel::Table& t, int id, Types<V...>) {
+  (put_binary_grad<Op, V>(t, id), ...);
 }
 template <class... Ops>
 void put_binary_list(kernel::Table& t, functor::List<Ops...>) {
   static_assert(sizeof...(Ops) <= kernel::kMaxBinary, "raise kMaxBinary");
   int id = 0;
-  ((put_binary_types<Ops>(t.binary[id], AllTypes{}), put_binary_grad<Ops>(t, id, FloatTypes{}),
+  ((put_binary_types<Ops>(t.binary[id], AllTypes{}), put_binary_grads<Ops>(t, id, FloatTypes{}),
     ++id),
    ...);
 }

@@ -106,7 +106,28 @@ void gemm(const kernel::GemmArgs& g) {
   }
 }
 
+// Complex: plain loops, for what is too small for BLAS and where there is none.
+template <class V>
+void gemm_complex(const kernel::GemmArgs& g) {
+  Params scalars{};
+  scalars.value[0] = g.alpha, scalars.value[1] = g.beta;
+  const V alpha = scalars.get<V>(0), beta = scalars.get<V>(1);
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      V sum(0);
+      for (int64_t k = 0; k < g.k; ++k) {
+        sum += *reinterpret_cast<const V*>(g.a + i * g.a_row + k * g.a_col) *
+               *reinterpret_cast<const V*>(g.b + k * g.b_row + j * g.b_col);
+      }
+      V* c = reinterpret_cast<V*>(g.c + i * g.c_row + j * g.c_col);
+      *c = beta == V(0) ? alpha * sum : alpha * sum + beta * *c;
+    }
+  }
+}
+
 void fill_gemm(kernel::Table& table) {
+  table.gemm[DTypeOf<functor::Complex<float>>::value] = gemm_complex<functor::Complex<float>>;
+  table.gemm[DTypeOf<functor::Complex<double>>::value] = gemm_complex<functor::Complex<double>>;
   table.gemm[DTypeOf<float>::value] = gemm<float>;
   table.gemm[DTypeOf<double>::value] = gemm<double>;
   table.gemm[DTypeOf<int64_t>::value] = gemm<int64_t>;

@@ -36,7 +36,8 @@ int64_t index_move(const kernel::IndexArgs& a) {
     } else {
       for (int64_t i = 0; i < a.inner; ++i) {
         char* to = data + i * a.data_inner;
-        store<V>(to, static_cast<V>(load<V>(to) + load<V>(values + i * a.values_inner)));
+        using W = typename Stored<V>::value;
+        store<V>(to, static_cast<W>(load<V>(to) + load<V>(values + i * a.values_inner)));
       }
     }
   }

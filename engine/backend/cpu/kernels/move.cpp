@@ -5,15 +5,23 @@
 TREADLE_KERNELS_BEGIN
 
 // Float to integer: towards zero; what doesn't fit int64 (NaN too) is its most negative number, as
-// x86's own instruction gives and PyTorch on x86 with it. Narrower integers take the low bits.
+// x86's own instruction gives and PyTorch on x86 with it; uint64 holds what fits it. Narrower
+// integers take the low bits. Complex to real: the real part.
 template <class To, class From>
 TREADLE_HD To cast_value(From x) {
   if constexpr (__is_same(To, bool)) {
     return x != From(0);
-  } else if constexpr (functor::is_float<From> && !functor::is_float<To>) {
-    const bool fits = (x >= From(-9223372036854775808.0)) & (x < From(9223372036854775808.0));
-    const int64_t i = static_cast<int64_t>(fits ? x : From(0));
-    return static_cast<To>(fits ? i : INT64_MIN);
+  } else if constexpr (functor::is_complex<From> && !functor::is_complex<To>) {
+    return cast_value<To>(x.re);
+  } else if constexpr (functor::is_float<From> && !functor::is_float<To> &&
+                       !functor::is_complex<To>) {
+    constexpr From limit = From(9223372036854775808.0);  // 2^63
+    const bool high = __is_same(To, uint64_t) & (x >= limit) & (x < From(2) * limit);
+    const From low = high ? x - limit : x;
+    const bool fits = (low >= -limit) & (low < limit);
+    const int64_t i = static_cast<int64_t>(fits ? low : From(0));
+    const uint64_t u = static_cast<uint64_t>(fits ? i : INT64_MIN);
+    return static_cast<To>(u + (high ? uint64_t{1} << 63 : 0));
   } else {
     return static_cast<To>(x);
   }
@@ -39,7 +47,9 @@ uint32_t cast(const kernel::MapArgs& args) {
     }
     return kernel::kOk;
   } else {
-    return drive(args, cast_loop<From, To>, {sizeof(To), {sizeof(From)}});
+    using A = LoopType<From>;
+    using B = LoopType<To>;
+    return drive(args, cast_loop<A, B>, {sizeof(B), {sizeof(A)}, codec_of<From>(), codec_of<To>()});
   }
 }
 
@@ -51,9 +61,10 @@ uint32_t fill_loop(char* out, const char* const*, int64_t n, const Params& param
   for (int64_t i = 0; i < n; ++i) o[i] = x;
   return kernel::kOk;
 }
-template <class V>
+template <class S>
 uint32_t fill_value(const kernel::MapArgs& args) {
-  return drive(args, fill_loop<V>, {sizeof(V), {}});
+  using V = LoopType<S>;
+  return drive(args, fill_loop<V>, {sizeof(V), {}, nullptr, codec_of<S>()});
 }
 
 // In double for float32 too, as PyTorch: large positions stay exact.
@@ -61,11 +72,12 @@ template <class V>
 uint32_t arange(const kernel::MapArgs& args) {
   for (int64_t i = 0; i < args.size[0]; ++i) {
     const int64_t at = args.param[2].i + i;
-    V x;
-    if constexpr (functor::is_float<V>) {
-      x = static_cast<V>(args.param[0].f + static_cast<double>(at) * args.param[1].f);
+    using W = typename Stored<V>::value;
+    W x;
+    if constexpr (functor::is_float<W> || functor::is_complex<W>) {
+      x = static_cast<W>(args.param[0].f + static_cast<double>(at) * args.param[1].f);
     } else {
-      x = static_cast<V>(args.param[0].i + at * args.param[1].i);
+      x = static_cast<W>(args.param[0].i + at * args.param[1].i);
     }
     store<V>(args.out + i * args.out_stride[0], x);
   }

@@ -86,10 +86,11 @@ struct Choose {
 template <class Op, class V, bool ValueOut>
 void select_row(const kernel::ReduceArgs& args, int64_t o) {
   const char* in = args.in + o * args.in_outer;
-  const V best = reduce_row<Choose<Op>, V, V>(in, args.in_reduce, args.count, load<V>(in));
+  using W = typename Stored<V>::value;
+  const W best = reduce_row<Choose<Op>, W, V>(in, args.in_reduce, args.count, load<V>(in));
   int64_t at = 0;
   for (; at + 1 < args.count; ++at) {
-    const V x = load<V>(in + at * args.in_reduce);
+    const W x = load<V>(in + at * args.in_reduce);
     if (x == best || x != x) break;
   }
   if constexpr (ValueOut) {
@@ -105,7 +106,8 @@ void select_row(const kernel::ReduceArgs& args, int64_t o) {
 template <class Op, class V, bool ValueOut>
 void select_columns(const kernel::ReduceArgs& args, int64_t o, int columns) {
   using S = typename Stored<V>::type;
-  V best[kColumns];
+  using W = typename Stored<V>::value;
+  W best[kColumns];
   int64_t at[kColumns];
   const S* x = reinterpret_cast<const S*>(args.in + o * args.in_outer);
   for (int c = 0; c < columns; ++c) best[c] = Stored<V>::load(x[c]), at[c] = 0;
@@ -113,7 +115,7 @@ void select_columns(const kernel::ReduceArgs& args, int64_t o, int columns) {
     x = reinterpret_cast<const S*>(args.in + o * args.in_outer + r * args.in_reduce);
 #pragma omp simd
     for (int c = 0; c < columns; ++c) {
-      const V v = Stored<V>::load(x[c]);
+      const W v = Stored<V>::load(x[c]);
       const bool b = Op::better(best[c], v);
       best[c] = b ? v : best[c];
       at[c] = b ? r : at[c];
@@ -151,10 +153,12 @@ constexpr bool writes_value = __is_same(Op, functor::Max) || __is_same(Op, funct
 
 template <class Op, class V>
 void put_reduce(kernel::ReduceFn* row) {
-  if constexpr (requires { Op::template first<int64_t>(); }) {
-    row[DTypeOf<V>::value] = reduce<Op, V>;
-  } else {
-    row[DTypeOf<V>::value] = choose<Op, V, writes_value<Op>>;
+  if constexpr (has_kernel<Op, V>) {
+    if constexpr (requires { Op::template first<int64_t>(); }) {
+      row[DTypeOf<V>::value] = reduce<Op, V>;
+    } else {
+      row[DTypeOf<V>::value] = choose<Op, V, writes_value<Op>>;
+    }
   }
 }
 template <class Op, class... V>

@@ -2,6 +2,7 @@
 #include "engine/functor/ternary.h"
 
 #include "engine/backend/cpu/kernels/drive.h"
+#include "engine/functor/complex_math.h"
 
 TREADLE_KERNELS_BEGIN
 
@@ -43,53 +44,66 @@ uint32_t map3_grad(char* out, const char* const* in, int64_t n, const Params& pa
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const A x = Stored<A>::load(a[i]);
-    if constexpr (Which == 0) {
-      o[i] = functor::derive_a<Op>(p, g[i], x, b[i], c[i]);
-    } else if constexpr (Which == 1) {
-      o[i] = functor::derive_b<Op>(p, g[i], x, b[i], c[i]);
-    } else {
-      o[i] = functor::derive_c<Op>(p, g[i], x, b[i], c[i]);
-    }
+    o[i] = gradient(g[i], [&](V d) {
+      if constexpr (Which == 0) {
+        return functor::derive_a<Op>(p, d, x, b[i], c[i]);
+      } else if constexpr (Which == 1) {
+        return functor::derive_b<Op>(p, d, x, b[i], c[i]);
+      } else {
+        return functor::derive_c<Op>(p, d, x, b[i], c[i]);
+      }
+    });
   }
   return kernel::kOk;
 }
 
-template <class Op, class V>
+template <class Op, class S>
 uint32_t ternary(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
   constexpr uint8_t s = sizeof(V), first = sizeof(typename First<Op, V>::type);
-  return drive(args, map3<Op, V>, {s, {first, s, s}});
+  const Codec* c = codec_of<S>();
+  return drive(args, map3<Op, V>, {s, {first, s, s}, c, c});
 }
-template <class Op, class V, int Which>
+template <class Op, class S, int Which>
 uint32_t ternary_grad(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
   constexpr uint8_t s = sizeof(V), first = sizeof(typename First<Op, V>::type);
-  return drive(args, map3_grad<Op, V, Which>, {s, {s, first, s, s}});
+  const Codec* c = codec_of<S>();
+  return drive(args, map3_grad<Op, V, Which>, {s, {s, first, s, s}, c, c});
 }
 
 template <class Op, class V>
 void put_ternary(kernel::MapFn* row) {
-  if constexpr ((Op::info.kinds & DTypeOf<V>::kind) != 0) row[DTypeOf<V>::value] = ternary<Op, V>;
+  if constexpr (has_kernel<Op, V>) row[DTypeOf<V>::value] = ternary<Op, V>;
 }
 template <class Op, class... V>
 void put_ternary_types(kernel::MapFn* row, Types<V...>) {
   (put_ternary<Op, V>(row), ...);
 }
+template <class Op, class V>
+void put_ternary_grad(kernel::Table& t, int id) {
+  if constexpr (has_kernel<Op, V>) {
+    constexpr int type = DTypeOf<V>::value;
+    if constexpr (functor::has_da<Op, double, double, double, double>) {
+      t.ternary_grad[0][id][type] = ternary_grad<Op, V, 0>;
+    }
+    if constexpr (functor::has_db<Op, double, double, double, double>) {
+      t.ternary_grad[1][id][type] = ternary_grad<Op, V, 1>;
+    }
+    if constexpr (functor::has_dc<Op, double, double, double, double>) {
+      t.ternary_grad[2][id][type] = ternary_grad<Op, V, 2>;
+    }
+  }
+}
 template <class Op, class... V>
-void put_ternary_grad(kernel::Table& t, int id, Types<V...>) {
-  if constexpr (functor::has_da<Op, double, double, double, double>) {
-    ((t.ternary_grad[0][id][DTypeOf<V>::value] = ternary_grad<Op, V, 0>), ...);
-  }
-  if constexpr (functor::has_db<Op, double, double, double, double>) {
-    ((t.ternary_grad[1][id][DTypeOf<V>::value] = ternary_grad<Op, V, 1>), ...);
-  }
-  if constexpr (functor::has_dc<Op, double, double, double, double>) {
-    ((t.ternary_grad[2][id][DTypeOf<V>::value] = ternary_grad<Op, V, 2>), ...);
-  }
+void put_ternary_grads(kernel::Table& t, int id, Types<V...>) {
+  (put_ternary_grad<Op, V>(t, id), ...);
 }
 template <class... Ops>
 void put_ternary_list(kernel::Table& t, functor::List<Ops...>) {
   static_assert(sizeof...(Ops) <= kernel::kMaxTernary, "raise kMaxTernary");
   int id = 0;
-  ((put_ternary_types<Ops>(t.ternary[id], AllTypes{}), put_ternary_grad<Ops>(t, id, FloatTypes{}),
+  ((put_ternary_types<Ops>(t.ternary[id], AllTypes{}), put_ternary_grads<Ops>(t, id, FloatTypes{}),
     ++id),
    ...);
 }

@@ -2,7 +2,7 @@
 #include "engine/functor/unary.h"
 
 #include "engine/backend/cpu/kernels/drive.h"
-#include "engine/functor/math.h"
+#include "engine/functor/complex_math.h"
 
 TREADLE_KERNELS_BEGIN
 
@@ -11,7 +11,7 @@ uint32_t map(char* out, const char* const* in, int64_t n, const Params& params) 
   const Params p = params;
   auto* o = reinterpret_cast<typename Stored<Out>::type*>(out);
   const auto* a = reinterpret_cast<const typename Stored<V>::type*>(in[0]);
-  if constexpr (is_periodic<Op>) {
+  if constexpr (is_periodic<Op> && functor::is_float<V>) {
     bool large = false;
     for (int64_t i = 0; i < n; ++i) large |= functor::abs(a[i]) >= V(functor::kPeriodicLimit);
     if (large) {
@@ -29,18 +29,20 @@ uint32_t map(char* out, const char* const* in, int64_t n, const Params& params) 
   return kernel::kOk;
 }
 
-template <class Op, class V>
+template <class Op, class S>
 uint32_t unary(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
+  const Codec* c = codec_of<S>();
   if constexpr (Op::info.result == functor::Result::boolean) {
-    return drive(args, map<Op, V, bool>, {1, {sizeof(V)}});
+    return drive(args, map<Op, V, bool>, {1, {sizeof(V)}, c, nullptr});
   } else {
-    return drive(args, map<Op, V, V>, {sizeof(V), {sizeof(V)}});
+    return drive(args, map<Op, V, V>, {sizeof(V), {sizeof(V)}, c, c});
   }
 }
 
 template <class Op, class V>
 void put_unary(kernel::MapFn* row) {
-  if constexpr ((Op::info.kinds & DTypeOf<V>::kind) != 0) row[DTypeOf<V>::value] = unary<Op, V>;
+  if constexpr (has_kernel<Op, V>) row[DTypeOf<V>::value] = unary<Op, V>;
 }
 template <class Op, class... V>
 void put_unary_types(kernel::MapFn* row, Types<V...>) {

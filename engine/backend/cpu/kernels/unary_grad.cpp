@@ -1,6 +1,6 @@
 // Fused gradients folded from functor::Unary: g * f'(x), read from what the op saves.
 #include "engine/backend/cpu/kernels/drive.h"
-#include "engine/functor/math.h"
+#include "engine/functor/complex_math.h"
 #include "engine/functor/unary.h"
 
 TREADLE_KERNELS_BEGIN
@@ -17,7 +17,7 @@ uint32_t map_grad(char* out, const char* const* in, int64_t n, const Params& par
   const V* g = reinterpret_cast<const V*>(in[0]);
   const V* x = reinterpret_cast<const V*>(in[1]);
   const V* y = reinterpret_cast<const V*>(in[2]);
-  if constexpr (is_periodic<Op> && reads_x<Op>) {
+  if constexpr (is_periodic<Op> && reads_x<Op> && functor::is_float<V>) {
     bool large = false;
     for (int64_t i = 0; i < n; ++i) large |= functor::abs(x[i]) >= V(functor::kPeriodicLimit);
     if (large) {
@@ -30,28 +30,36 @@ uint32_t map_grad(char* out, const char* const* in, int64_t n, const Params& par
   }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    o[i] = functor::derive<Op>(p, g[i], reads_x<Op> ? x[i] : V(0), reads_y<Op> ? y[i] : V(0));
+    o[i] = gradient(g[i], [&](V d) {
+      return functor::derive<Op>(p, d, reads_x<Op> ? x[i] : V(0), reads_y<Op> ? y[i] : V(0));
+    });
   }
   return kernel::kOk;
 }
 
-template <class Op, class V>
+template <class Op, class S>
 uint32_t unary_grad(const kernel::MapArgs& args) {
+  using V = LoopType<S>;
   constexpr uint8_t s = sizeof(V);
+  const Codec* c = codec_of<S>();
   return drive(args, map_grad<Op, V>,
-               {s, {s, reads_x<Op> ? s : uint8_t{0}, reads_y<Op> ? s : uint8_t{0}}});
+               {s, {s, reads_x<Op> ? s : uint8_t{0}, reads_y<Op> ? s : uint8_t{0}}, c, c});
 }
 
-template <class Op, class... V>
-void put_unary_grad(kernel::MapFn* row, Types<V...>) {
-  if constexpr (functor::has_df<Op, double, double, double>) {
-    ((row[DTypeOf<V>::value] = unary_grad<Op, V>), ...);
+template <class Op, class V>
+void put_unary_grad(kernel::MapFn* row) {
+  if constexpr (functor::has_df<Op, double, double, double> && has_kernel<Op, V>) {
+    row[DTypeOf<V>::value] = unary_grad<Op, V>;
   }
+}
+template <class Op, class... V>
+void put_unary_grad_types(kernel::MapFn* row, Types<V...>) {
+  (put_unary_grad<Op, V>(row), ...);
 }
 template <class... Ops>
 void put_unary_grad_list(kernel::Table& t, functor::List<Ops...>) {
   int id = 0;
-  (put_unary_grad<Ops>(t.unary_grad[id++], FloatTypes{}), ...);
+  (put_unary_grad_types<Ops>(t.unary_grad[id++], FloatTypes{}), ...);
 }
 
 void fill_unary_grad(kernel::Table& table) { put_unary_grad_list(table, functor::Unary{}); }

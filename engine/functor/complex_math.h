@@ -1,0 +1,178 @@
+// Functions of complex numbers, from those of real ones; complex64 is computed in double. The
+// branch cuts are those of C's <complex.h> (C11 annex G) and NumPy. Formulas of the inverse
+// functions: W. Kahan, "Branch cuts for complex elementary functions", 1987.
+#pragma once
+#include "engine/functor/math.h"
+#include "engine/functor/numbers.h"
+
+TREADLE_FUNCTOR_BEGIN
+
+using Complex64 = Complex<float>;
+using Complex128 = Complex<double>;
+
+namespace detail {
+
+// A product that is 0 where b is, also for infinite a: the imaginary part of a real number's
+// result.
+TREADLE_HD double times(double a, double b) { return select(b == 0.0, b, a * b); }
+
+}  // namespace detail
+
+TREADLE_HD Complex128 exp(Complex128 z) {
+  const double e = exp(z.re);
+  return {e == 0.0 ? 0.0 : e * cos(z.im), e == 0.0 ? 0.0 : detail::times(e, sin(z.im))};
+}
+// log |z|, exact near |z| = 1 too.
+TREADLE_HD double log_abs(Complex128 z) {
+  const double x = abs(z.re), y = abs(z.im);
+  const double big = select(x > y, x, y), small = select(x > y, y, x);
+  const double near_one = 0.5 * log1p((big - 1.0) * (big + 1.0) + small * small);
+  const double ratio = small / big;
+  const double far = log(big) + 0.5 * log1p(ratio * ratio);
+  const bool edge = logical_or(big == 0.0, logical_or(x == kInf, y == kInf));
+  return select(edge, select(big == 0.0, -kInf, kInf),
+                select(logical_and(big > 0.5, big < 2.0), near_one, far));
+}
+TREADLE_HD Complex128 log(Complex128 z) { return {log_abs(z), atan2(z.im, z.re)}; }
+TREADLE_HD Complex128 log2(Complex128 z) {
+  const Complex128 l = log(z);
+  return {l.re * detail::kInvLn2, l.im * detail::kInvLn2};
+}
+TREADLE_HD Complex128 log10(Complex128 z) {
+  const Complex128 l = log(z);
+  return {l.re * detail::kInvLn10, l.im * detail::kInvLn10};
+}
+TREADLE_HD Complex128 log1p(Complex128 z) {
+  const Complex128 u{1.0 + z.re, z.im};
+  const bool small = abs(z.re) < 0.5 && abs(z.im) < 0.5;
+  const double re = 0.5 * log1p(z.re * (2.0 + z.re) + z.im * z.im);
+  return {small ? re : log_abs(u), atan2(u.im, u.re)};
+}
+TREADLE_HD Complex128 exp2(Complex128 z) {
+  return exp(Complex128{z.re * 0.6931471805599453, z.im * 0.6931471805599453});
+}
+TREADLE_HD Complex128 expm1(Complex128 z) {
+  const double s = sin(0.5 * z.im);
+  return {expm1(z.re) * cos(z.im) - 2.0 * s * s, detail::times(exp(z.re), sin(z.im))};
+}
+TREADLE_HD Complex128 sqrt(Complex128 z) {
+  const double x = abs(z.re), y = abs(z.im), big = select(x > y, x, y);
+  if (isinf(z.im)) return {kInf, z.im};
+  if (z.re == kInf) return {kInf, z.im == z.im ? copysign(0.0, z.im) : z.im};
+  if (z.re == -kInf) return {z.im == z.im ? 0.0 : kNaN, z.im == z.im ? copysign(kInf, z.im) : kInf};
+  // Powers of four.
+  const double down = select(big > 0x1p1000, 0x1p-4, select(big < 0x1p-1000, 0x1p100, 1.0));
+  const double up = select(big > 0x1p1000, 0x1p2, select(big < 0x1p-1000, 0x1p-50, 1.0));
+  const double t = sqrt((x * down + hypot(x * down, y * down)) * 0.5);
+  const double u = select(t == 0.0, 0.0, y * down / (2.0 * t));
+  const double re = select(z.re >= 0.0, t, u) * up, im = select(z.re >= 0.0, u, t) * up;
+  return {select(z.re == z.re, re, z.re), copysign(im, z.im)};
+}
+TREADLE_HD Complex128 rsqrt(Complex128 z) { return Complex128(1.0) / sqrt(z); }
+TREADLE_HD Complex128 sigmoid(Complex128 z) {
+  return Complex128(1.0) / (Complex128(1.0) + exp(-z));
+}
+
+TREADLE_HD Complex128 sinh(Complex128 z) {
+  return {detail::times(cos(z.im), sinh(z.re)), detail::times(cosh(z.re), sin(z.im))};
+}
+TREADLE_HD Complex128 cosh(Complex128 z) {
+  return {cosh(z.re) * cos(z.im), detail::times(sinh(z.re), sin(z.im))};
+}
+TREADLE_HD Complex128 tanh(Complex128 z) {
+  if (abs(z.re) > 20.0) {
+    const double s = 4.0 * sin(z.im) * cos(z.im) * exp(-2.0 * abs(z.re));
+    return {copysign(1.0, z.re), s == s ? s : copysign(0.0, z.im)};
+  }
+  const double t = tan(z.im), beta = 1.0 + t * t, s = sinh(z.re), rho = sqrt(1.0 + s * s);
+  if (isinf(t)) return {rho / s, 1.0 / t};
+  const double d = 1.0 + beta * s * s;
+  return {beta * rho * s / d, t / d};
+}
+// By the hyperbolic functions of i z: sin z = -i sinh(i z), cos z = cosh(i z), tan alike.
+TREADLE_HD Complex128 sin(Complex128 z) {
+  const Complex128 w = sinh(Complex128{-z.im, z.re});
+  return {w.im, -w.re};
+}
+TREADLE_HD Complex128 cos(Complex128 z) { return cosh(Complex128{-z.im, z.re}); }
+TREADLE_HD Complex128 tan(Complex128 z) {
+  const Complex128 w = tanh(Complex128{-z.im, z.re});
+  return {w.im, -w.re};
+}
+
+TREADLE_HD Complex128 asin(Complex128 z) {
+  const Complex128 a = sqrt(Complex128{1.0 - z.re, -z.im}), b = sqrt(Complex128{1.0 + z.re, z.im});
+  return {atan2(z.re, (a * b).re), asinh((conj(a) * b).im)};
+}
+TREADLE_HD Complex128 acos(Complex128 z) {
+  const Complex128 a = sqrt(Complex128{1.0 - z.re, -z.im}), b = sqrt(Complex128{1.0 + z.re, z.im});
+  return {2.0 * atan2(a.re, b.re), asinh((conj(b) * a).im)};
+}
+TREADLE_HD Complex128 acosh(Complex128 z) {
+  const Complex128 a = sqrt(Complex128{z.re - 1.0, z.im}), b = sqrt(Complex128{z.re + 1.0, z.im});
+  return {asinh((conj(a) * b).re), 2.0 * atan2(a.im, b.re)};
+}
+TREADLE_HD Complex128 asinh(Complex128 z) {
+  const Complex128 w = asin(Complex128{-z.im, z.re});  // asin(i z) = i asinh(z)
+  return {w.im, -w.re};
+}
+TREADLE_HD Complex128 atanh(Complex128 z) {
+  const double x = z.re, y = z.im, m = 1.0 - x;
+  if (abs(x) > 0x1p200 || abs(y) > 0x1p200) {  // 1/z +- i pi/2
+    const Complex128 r = Complex128(1.0) / z;
+    const double half_turn = copysign(detail::kPi2Hi, y);
+    return {isinf(x) || isinf(y) ? copysign(0.0, x) : r.re, half_turn};
+  }
+  // Of the positive number, near which nothing cancels.
+  const double a = abs(x), n = 1.0 - a;
+  return {copysign(0.25 * log1p(4.0 * a / (n * n + y * y)), x),
+          0.5 * atan2(2.0 * y, m * (1.0 + x) - y * y)};
+}
+TREADLE_HD Complex128 atan(Complex128 z) {
+  const Complex128 w = atanh(Complex128{-z.im, z.re});
+  return {w.im, -w.re};
+}
+
+TREADLE_HD Complex128 pow(Complex128 z, Complex128 w) {
+  if (w.re == 0.0 && w.im == 0.0) return {1.0, 0.0};
+  if (z.re == 0.0 && z.im == 0.0) return w.re > 0.0 ? Complex128{0.0, 0.0} : Complex128{kNaN, kNaN};
+  return exp(w * log(z));
+}
+TREADLE_HD Complex128 lerp(Complex128 a, Complex128 b, Complex128 w) {
+  const bool low = hypot(w.re, w.im) < 0.5;
+  return low ? a + w * (b - a) : b - (b - a) * (Complex128(1.0) - w);
+}
+
+#define TREADLE_COMPLEX64(name) \
+  TREADLE_HD Complex64 name(Complex64 z) { return Complex64(name(Complex128(z))); }
+TREADLE_COMPLEX64(exp)
+TREADLE_COMPLEX64(exp2)
+TREADLE_COMPLEX64(expm1)
+TREADLE_COMPLEX64(log)
+TREADLE_COMPLEX64(log2)
+TREADLE_COMPLEX64(log10)
+TREADLE_COMPLEX64(log1p)
+TREADLE_COMPLEX64(sqrt)
+TREADLE_COMPLEX64(rsqrt)
+TREADLE_COMPLEX64(sigmoid)
+TREADLE_COMPLEX64(sin)
+TREADLE_COMPLEX64(cos)
+TREADLE_COMPLEX64(tan)
+TREADLE_COMPLEX64(asin)
+TREADLE_COMPLEX64(acos)
+TREADLE_COMPLEX64(atan)
+TREADLE_COMPLEX64(sinh)
+TREADLE_COMPLEX64(cosh)
+TREADLE_COMPLEX64(tanh)
+TREADLE_COMPLEX64(asinh)
+TREADLE_COMPLEX64(acosh)
+TREADLE_COMPLEX64(atanh)
+#undef TREADLE_COMPLEX64
+TREADLE_HD Complex64 pow(Complex64 z, Complex64 w) {
+  return Complex64(pow(Complex128(z), Complex128(w)));
+}
+TREADLE_HD Complex64 lerp(Complex64 a, Complex64 b, Complex64 w) {
+  return Complex64(lerp(Complex128(a), Complex128(b), Complex128(w)));
+}
+
+TREADLE_FUNCTOR_END

@@ -1,0 +1,193 @@
+// Complex numbers: their parts as views, and the ops made of these. The gradient of a real function
+// of z is dL/d(re) + i dL/d(im), PyTorch's convention.
+#include <string>
+
+#include "engine/core/iter.h"
+#include "engine/ops/native.h"
+#include "engine/ops/view_util.h"
+
+namespace treadle {
+namespace {
+
+DType part_dtype(DType complex) {
+  return complex == DType::complex128 ? DType::float64 : DType::float32;
+}
+DType complex_dtype(const char* op, DType part) {
+  if (part == DType::float64) return DType::complex128;
+  if (part == DType::float32) return DType::complex64;
+  fail(ErrorKind::runtime, std::string(op) +
+                               " is only supported for float and double tensors, but got a tensor "
+                               "of scalar type: " +
+                               std::string(info(part).scalar));
+}
+
+// The same memory as another dtype.
+Tensor reinterpret(const Tensor& self, Dims shape, Dims strides, std::int64_t offset, DType dtype) {
+  Tensor out(Ref<TensorImpl>::make(self.impl()->storage, offset, std::move(shape),
+                                   std::move(strides), dtype));
+  out.impl()->inference = self.impl()->inference;
+  // A write through it isn't tracked yet, so it is refused where it would have to be.
+  set_view(out, self, ViewInfo::Creation::multi_output);
+  return out;
+}
+
+}  // namespace
+
+Tensor view_as_real(const Tensor& self) {
+  if (!is_complex(self.dtype())) {
+    fail(ErrorKind::runtime, "view_as_real is only supported for complex tensors");
+  }
+  Dims shape = self.shape(), strides = self.strides();
+  for (std::int64_t i = 0; i < strides.size(); ++i) strides[i] *= 2;
+  shape.push_back(2);
+  strides.push_back(1);
+  const Tensor out = reinterpret(self, std::move(shape), std::move(strides),
+                                 self.impl()->offset * 2, part_dtype(self.dtype()));
+  if (needs_tape({&self})) {
+    record("ViewAsRealBackward0", out, {&self}, [](Node&, const Gradients& g) {
+      return none(g) ? Gradients(1) : Gradients{view_as_complex(contiguous(g[0]))};
+    });
+  }
+  return out;
+}
+
+Tensor view_as_complex(const Tensor& self) {
+  const DType dtype = complex_dtype("view_as_complex", self.dtype());
+  if (self.dim() == 0) {
+    fail(ErrorKind::runtime, "Input tensor must have one or more dimensions");
+  }
+  if (self.shape().back() != 2) {
+    fail(ErrorKind::runtime, "Tensor must have a last dimension of size 2");
+  }
+  if (self.strides().back() != 1) {
+    fail(ErrorKind::runtime, "Tensor must have a last dimension with stride 1");
+  }
+  Dims shape, strides;
+  for (std::int64_t i = 0; i + 1 < self.dim(); ++i) {
+    if (self.strides()[i] % 2 != 0) {
+      fail(ErrorKind::runtime,
+           "Tensor must have a stride divisible by 2 for all but last dimension");
+    }
+    shape.push_back(self.shape()[i]);
+    strides.push_back(self.strides()[i] / 2);
+  }
+  if (self.impl()->offset % 2 != 0) {
+    fail(ErrorKind::runtime, "Tensor must have a storage_offset divisible by 2");
+  }
+  const Tensor out =
+      reinterpret(self, std::move(shape), std::move(strides), self.impl()->offset / 2, dtype);
+  if (needs_tape({&self})) {
+    record("ViewAsComplexBackward0", out, {&self}, [](Node&, const Gradients& g) {
+      return none(g) ? Gradients(1) : Gradients{view_as_real(g[0])};
+    });
+  }
+  return out;
+}
+
+Tensor real(const Tensor& self) {
+  return is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self;
+}
+Tensor imag(const Tensor& self) {
+  if (!is_complex(self.dtype())) {
+    fail(ErrorKind::runtime, "imag is not implemented for tensors with non-complex dtypes.");
+  }
+  return select(view_as_real(self), -1, 1);
+}
+
+namespace {
+
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  complex_dtype("complex", real.dtype());
+  if (real.dtype() != imag.dtype()) {
+    fail(ErrorKind::runtime, "Expected object of scalar type " +
+                                 std::string(info(real.dtype()).scalar) + " but got scalar type " +
+                                 std::string(info(imag.dtype()).scalar) + " for second argument");
+  }
+  const Dims shape = broadcast_shapes(real.shape(), imag.shape());
+  return view_as_complex(stack({expand(real, shape), expand(imag, shape)}, -1));
+}
+Tensor polar(const Tensor& abs, const Tensor& angle) {
+  return complex(mul(abs, cos(angle)), mul(abs, sin(angle)));
+}
+
+// 0 for positive numbers, pi for negative ones, the angle of complex ones; NaN stays NaN.
+Tensor angle(const Tensor& self) {
+  if (is_complex(self.dtype())) return atan2(imag(self), real(self));
+  const Tensor x = is_integral(self.dtype()) ? to(self, default_dtype()) : self;
+  const Tensor zero = mul(zeros_like(x), where(isnan(x), zeros_like(x), x));
+  const Tensor half_turn = full({}, Scalar(3.141592653589793), x.dtype());
+  return where(isnan(x), x, where(lt(x, Tensor(0)), half_turn, zero));
+}
+Tensor sgn(const Tensor& self) {
+  if (!is_complex(self.dtype())) return sign(self);
+  const Tensor size = abs(self);
+  const Tensor none = eq(size, Tensor(0));
+  return where(none, zeros_like(self), div(self, where(none, ones_like(size), size)));
+}
+Tensor positive(const Tensor& self) {
+  if (self.dtype() == DType::boolean) {
+    fail(ErrorKind::runtime, "The `+` operator, on a bool tensor is not supported.");
+  }
+  return self;
+}
+Tensor isreal(const Tensor& self) {
+  return is_complex(self.dtype()) ? eq(imag(self), Tensor(0))
+                                  : fill_(empty(self.shape(), DType::boolean), true);
+}
+Tensor conj_copy(const Tensor& self) { return conj(self); }
+
+}  // namespace
+
+Tensor conj(const Tensor& self) {
+  if (!is_complex(self.dtype())) return self;
+  Tensor out;
+  {
+    const NoGrad off;
+    out = clone(self);
+    const Tensor part = imag(out);
+    copy_(part, neg(part));
+  }
+  if (needs_tape({&self})) {
+    record("ConjBackward0", out, {&self}, [](Node&, const Gradients& g) {
+      return none(g) ? Gradients(1) : Gradients{conj(g[0])};
+    });
+  }
+  return out;
+}
+
+Tensor nonnegative(const Tensor& self) {
+  // A missing tensor is refused by the op.
+  if (!self.defined() || !is_complex(self.dtype())) return ge(self, Tensor(0));
+  return logical_and(eq(imag(self), Tensor(0)), ge(real(self), Tensor(0)));
+}
+
+std::span<const OpDef> complex_ops() {
+  static constexpr OpDef rows[] = {
+      native<view_as_real>("view_as_real(Tensor(a) self) -> Tensor(a)",
+                           "The parts of complex numbers, in a last dimension of size 2.",
+                           kFunction),
+      native<view_as_complex>("view_as_complex(Tensor(a) self) -> Tensor(a)",
+                              "Complex numbers whose parts lie in a last dimension of size 2.",
+                              kFunction),
+      native<real>("real(Tensor(a) self) -> Tensor(a)", "The real parts.", kFunction),
+      native<imag>("imag(Tensor(a) self) -> Tensor(a)", "The imaginary parts.", kFunction),
+      native<complex>("complex(Tensor real, Tensor imag) -> Tensor", "real + i imag.",
+                      kFunction | kOut),
+      native<polar>("polar(Tensor abs, Tensor angle) -> Tensor",
+                    "Complex numbers of given size and angle in radians.", kFunction | kOut),
+      native<angle>("angle(Tensor self) -> Tensor", "The angle in radians, from -pi to pi.",
+                    kFunction | kMethod | kOut),
+      native<sgn>("sgn(Tensor self) -> Tensor", "sign; of complex numbers z / |z|, 0 for 0.",
+                  kFunction | kMethod | kOut),
+      native<conj>("conj(Tensor(a) self) -> Tensor(a)",
+                   "The conjugate. A copy; of a real tensor self.", kFunction | kMethod),
+      native<conj_copy>("conj_physical(Tensor self) -> Tensor", "The conjugate.",
+                        kFunction | kMethod | kOut),
+      native<positive>("positive(Tensor(a) self) -> Tensor(a)", "self.", kFunction | kMethod),
+      native<isreal>("isreal(Tensor self) -> Tensor", "Whether the imaginary part is 0.",
+                     kFunction | kMethod, false),
+  };
+  return rows;
+}
+
+}  // namespace treadle
