@@ -8,7 +8,8 @@
 #pragma GCC visibility push(default)
 namespace treadle {
 
-enum class ErrorKind { runtime, value, type, index, not_implemented, memory };
+// linalg: a matrix that has no inverse, no Cholesky factor, ...; Python's linalg.LinAlgError.
+enum class ErrorKind { runtime, value, type, index, not_implemented, memory, linalg };
 
 // Not derived from std::runtime_error: the public C++ ABI carries no std types across libraries
 // that may have been built with another standard library (see docs/architecture.md, "toolchains").

@@ -15,11 +15,12 @@
 namespace treadle {
 
 enum Variant : unsigned {
-  kFunction = 1,    // torch.name(...)
-  kMethod = 2,      // tensor.name(...); `self` is the first Tensor argument
-  kInplace = 4,     // tensor.name_(...)
-  kOut = 8,         // name(..., out=) (a tensor, or a tuple if there are several results)
-  kFunctional = 16  // torch.nn.functional.name only
+  kFunction = 1,     // torch.name(...)
+  kMethod = 2,       // tensor.name(...); `self` is the first Tensor argument
+  kInplace = 4,      // tensor.name_(...)
+  kOut = 8,          // name(..., out=) (a tensor, or a tuple if there are several results)
+  kFunctional = 16,  // torch.nn.functional.name only
+  kSubmodule = 32    // "linalg_inv": torch.linalg.inv only; likewise fft_ and special_
 };
 
 struct OpDef {

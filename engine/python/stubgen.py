@@ -16,7 +16,8 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 TARGET = HERE / "treadle" / "_C.pyi"
-FUNCTION, METHOD, INPLACE, OUT, FUNCTIONAL = 1, 2, 4, 8, 16
+FUNCTION, METHOD, INPLACE, OUT, FUNCTIONAL, SUBMODULE = 1, 2, 4, 8, 16, 32
+SUBMODULES = ("linalg", "fft", "special")  # their ops are named linalg_inv, ...
 
 TYPES = {
     "Tensor": "Tensor",
@@ -34,7 +35,7 @@ TYPES = {
 OPERANDS = {"self", "other", "exponent", "value", "input"}
 NOT_BROADCAST = {
     "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "dot", "inner", "outer",
-    "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min",
+    "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min", "vdot", "tensordot",
 }  # fmt: skip
 
 
@@ -108,7 +109,8 @@ class Op:
         operands = [
             a for a in self.args if a.base == "Tensor" and not a.is_list and a.name in OPERANDS
         ]
-        self.numbers = self.name not in NOT_BROADCAST and len(operands) >= 2
+        broadcasts = self.name not in NOT_BROADCAST and not self.name.startswith("linalg_")
+        self.numbers = broadcasts and len(operands) >= 2
         tensors = [i for i, a in enumerate(self.args) if a.base == "Tensor" and not a.is_list]
         named = [i for i in tensors if self.args[i].name == "self"]
         self.self_index = (named or tensors or [None])[0]
@@ -185,6 +187,16 @@ def block(ops, variant, form, indent):
     return lines
 
 
+def namespace(name, lines, prefix):
+    """A submodule of _C, as a class of static methods without the prefix of their names."""
+    made = [f"class _{name}:"]
+    for line in lines:
+        if line.startswith("    def"):
+            made.append("    @staticmethod")
+        made.append(line.replace("    def " + prefix, "    def ", 1))
+    return made
+
+
 def generate(table):
     ops = [Op(row) for row in table]
     head = (HERE / "stub_head.pyi").read_text()
@@ -203,15 +215,15 @@ def generate(table):
                 kept += pending
             pending = []
     functions = block(ops, FUNCTION, "function", "")
-    functional = block(ops, FUNCTIONAL, "function", "    ")
-    nn = ["class _nn:"]
-    for line in functional:
-        if line.startswith("    def"):
-            nn.append("    @staticmethod")
-        nn.append(line)
+    parts = [namespace("nn", block(ops, FUNCTIONAL, "function", "    "), "")]
+    for name in SUBMODULES:
+        own_ops = [op for op in ops if op.name.startswith(name + "_")]
+        lines = block(own_ops, SUBMODULE, "function", "    ")
+        if lines:
+            parts.append(namespace(name, lines, name + "_"))
     return (
         head.replace("    # <methods>\n", "\n".join(kept) + "\n")
-        + "\n".join([*functions, "", *nn])
+        + "\n".join([*functions, *[line for part in parts for line in ["", *part]]])
         + "\n"
     )
 

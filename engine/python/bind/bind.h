@@ -66,6 +66,9 @@ Box<T>& box_of(PyObject* o) {
 // Thrown after a CPython function has failed and set its exception.
 [[noreturn]] void raise_python();
 
+// treadle.linalg.LinAlgError, a RuntimeError.
+PyObject* linalg_error();
+
 // Sets the Python exception that belongs to the C++ exception being handled. Call inside `catch
 // (...)`.
 void set_python_error() noexcept;

@@ -10,6 +10,15 @@ namespace treadle::bind {
 
 Types types;
 
+PyObject* linalg_error() {
+  // Lives as long as the process, like the module.
+  static PyObject* const type = PyErr_NewExceptionWithDoc(
+      "treadle.linalg.LinAlgError",
+      "A matrix that lacks what the operation needs: it is singular, isn't positive definite, ...",
+      PyExc_RuntimeError, nullptr);
+  return type;
+}
+
 void raise_python() { throw nb::python_error(); }
 
 void set_python_error() noexcept {
@@ -37,6 +46,9 @@ void set_python_error() noexcept {
         break;
       case ErrorKind::memory:
         type = PyExc_MemoryError;
+        break;
+      case ErrorKind::linalg:
+        type = linalg_error();
         break;
     }
     PyErr_SetString(type, e.what());

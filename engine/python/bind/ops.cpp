@@ -289,11 +289,14 @@ void for_each_name(F f) {
   }
 }
 
-void add_functions(nb::module_& target, unsigned variant) {
+// `prefix`: only the names that start with it, without it.
+void add_functions(nb::module_& target, unsigned variant, std::string_view prefix = "") {
   for_each_name([&](std::span<const OpDef> overloads) {
+    if (!schema_of(overloads[0]).name.starts_with(prefix)) return;
     const std::size_t i = add_callable(overloads, variant, Form::function);
     if (i == std::string::npos) return;
     auto* def = new PyMethodDef(definition(i));  // lives as long as the module: forever
+    def->ml_name += prefix.size();
     const nb::object module_name = target.attr("__name__");
     const nb::object fn = nb::steal(PyCFunction_NewEx(def, nullptr, module_name.ptr()));
     if (!fn.is_valid()) raise_python();
@@ -328,6 +331,12 @@ void bind_ops(nb::module_& m) {
   nb::module_ nn =
       m.def_submodule("_nn", "Ops of nn.functional that aren't functions of the package.");
   add_functions(nn, kFunctional);
+  // The functions of treadle.linalg, treadle.fft and treadle.special.
+  for (const std::string name : {"linalg", "fft", "special"}) {
+    nb::module_ part = m.def_submodule(("_" + name).c_str());
+    add_functions(part, kSubmodule, name + "_");
+  }
+  m.attr("_LinAlgError") = nb::borrow(linalg_error());
   // For the stub generator, the documentation and the tests.
   m.def("_op_table", [] {
     nb::list rows;

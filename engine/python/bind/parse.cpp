@@ -18,8 +18,10 @@ bool takes_number(const Schema& schema, std::size_t i) {
   if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
     return false;
   static constexpr std::string_view kNotBroadcast[] = {
-      "matmul", "expand_as", "view_as", "reshape_as", "type_as",  "equal",       "dot", "inner",
-      "outer",  "kron",      "cross",   "linear",     "allclose", "sum_to_size", "max", "min"};
+      "matmul",   "expand_as",   "view_as", "reshape_as", "type_as", "equal",
+      "dot",      "inner",       "outer",   "kron",       "cross",   "linear",
+      "allclose", "sum_to_size", "max",     "min",        "vdot",    "tensordot"};
+  if (schema.name.starts_with("linalg_")) return false;
   const bool broadcasts = std::find(std::begin(kNotBroadcast), std::end(kNotBroadcast),
                                     schema.name) == std::end(kNotBroadcast);
   // A lone operand has nothing to broadcast with: tanh(1.0) is an error.
