@@ -16,14 +16,17 @@ set(treadle_sources
   ops/composite.cpp
   ops/copy.cpp
   ops/creation.cpp
+  ops/einsum.cpp
   ops/elementwise.cpp
   ops/gather.cpp
   ops/indexing.cpp
+  ops/linalg.cpp
   ops/map.cpp
   ops/map_node.cpp
   ops/matmul.cpp
   ops/nn.cpp
   ops/out.cpp
+  ops/products.cpp
   ops/random.cpp
   ops/reduce.cpp
   ops/reductions.cpp

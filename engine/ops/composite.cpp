@@ -213,6 +213,8 @@ Tensor trace(const Tensor& self) {
   if (self.dim() != 2)
     fail(ErrorKind::runtime,
          "trace: expected a matrix, but got tensor with dim " + std::to_string(self.dim()));
+  if (self.dtype() == DType::boolean)
+    fail(ErrorKind::not_implemented, "\"trace\" not implemented for 'Bool'");
   return sum(diagonal(self, 0, 0, 1));
 }
 Tensor diag(const Tensor& self, std::int64_t offset) {

@@ -1,10 +1,12 @@
 // Matrix products. One primitive below the tape (multiply: batches of GEMMs over any strides); mm,
-// bmm and addmm record gradients; matmul, linear, dot and mv are made of them.
+// bmm, addmm and baddbmm record gradients; matmul, linear and what is in products.cpp are made of
+// them.
 #include <algorithm>
 
 #include "engine/backend/cpu/gemm.h"
 #include "engine/backend/cpu/pool.h"
 #include "engine/core/iter.h"
+#include "engine/ops/linalg.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view_util.h"
@@ -14,16 +16,10 @@ namespace {
 
 void check_dtypes(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype()) {
-    fail(ErrorKind::runtime, "expected m1 and m2 to have the same dtype, but got: " +
-                                 std::string(info(a.dtype()).scalar) +
-                                 " != " + std::string(info(b.dtype()).scalar));
+    fail(ErrorKind::runtime,
+         "expected m1 and m2 to have the same dtype, but got: " + std::string(cpp_name(a.dtype())) +
+             " != " + std::string(cpp_name(b.dtype())));
   }
-}
-
-std::string sizes(const Tensor& t) {
-  std::string s;
-  for (std::int64_t i = 0; i < t.dim(); ++i) s += (i > 0 ? "x" : "") + std::to_string(t.shape()[i]);
-  return s;
 }
 
 // The dtype whose kernel computes products of `dtype`: 16-bit floats in float32, integers in int64,
@@ -92,8 +88,8 @@ Tensor product(const Tensor& a, const Tensor& b, const char* name) {
       const auto times = [](const Tensor& x, const Tensor& y) {
         return x.dim() == 2 ? mm(x, y) : bmm(x, y);
       };
-      if (n.needs(0)) r[0] = times(g[0], conj(transpose(sb.get(&n), -2, -1)));
-      if (n.needs(1)) r[1] = times(conj(transpose(sa.get(&n), -2, -1)), g[0]);
+      if (n.needs(0)) r[0] = times(g[0], adjoint(sb.get(&n)));
+      if (n.needs(1)) r[1] = times(adjoint(sa.get(&n)), g[0]);
       return r;
     });
   }
@@ -103,119 +99,118 @@ Tensor product(const Tensor& a, const Tensor& b, const char* name) {
 }  // namespace
 
 Tensor mm(const Tensor& self, const Tensor& mat2) {
-  if (self.dim() != 2) fail(ErrorKind::runtime, "self must be a matrix");
-  if (mat2.dim() != 2) fail(ErrorKind::runtime, "mat2 must be a matrix");
-  check_dtypes(self, mat2);
+  const auto check = [](const Tensor& t, const char* name) {
+    if (t.dim() == 2) return;
+    fail(ErrorKind::runtime, std::string("mm: ") + name + " must be a matrix, got " +
+                                 std::to_string(t.dim()) + "-D tensor");
+  };
+  check(self, "self");
+  check(mat2, "mat2");
   if (self.size(1) != mat2.size(0)) {
-    fail(ErrorKind::runtime,
-         "mat1 and mat2 shapes cannot be multiplied (" + sizes(self) + " and " + sizes(mat2) + ")");
+    fail(ErrorKind::runtime, "mm: mat1 and mat2 shapes cannot be multiplied (" + sizes(self) +
+                                 " and " + sizes(mat2) + ")");
   }
+  check_dtypes(self, mat2);
   return product(self, mat2, "MmBackward0");
 }
 
-Tensor bmm(const Tensor& self, const Tensor& mat2) {
-  if (self.dim() != 3) fail(ErrorKind::runtime, "batch1 must be a 3D tensor");
-  if (mat2.dim() != 3) fail(ErrorKind::runtime, "batch2 must be a 3D tensor");
-  check_dtypes(self, mat2);
-  if (self.size(0) != mat2.size(0) || self.size(2) != mat2.size(1)) {
-    fail(ErrorKind::runtime,
-         "Expected size for first two dimensions of batch2 tensor to be: [" +
-             std::to_string(self.size(0)) + ", " + std::to_string(self.size(2)) + "] but got: [" +
-             std::to_string(mat2.size(0)) + ", " + std::to_string(mat2.size(1)) + "].");
+namespace {
+
+void check_batches(const Tensor& a, const Tensor& b) {
+  if (a.dim() != 3) fail(ErrorKind::runtime, "batch1 must be a 3D tensor");
+  if (b.dim() != 3) fail(ErrorKind::runtime, "batch2 must be a 3D tensor");
+  if (a.size(0) != b.size(0) || a.size(2) != b.size(1)) {
+    fail(ErrorKind::runtime, "Expected size for first two dimensions of batch2 tensor to be: [" +
+                                 std::to_string(a.size(0)) + ", " + std::to_string(a.size(2)) +
+                                 "] but got: [" + std::to_string(b.size(0)) + ", " +
+                                 std::to_string(b.size(1)) + "].");
   }
+}
+
+}  // namespace
+
+Tensor bmm(const Tensor& self, const Tensor& mat2) {
+  check_batches(self, mat2);
+  check_same_scalar_type(self, mat2);
   return product(self, mat2, "BmmBackward0");
 }
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
-             const Scalar& alpha) {
-  if (mat1.dim() != 2 || mat2.dim() != 2) {
-    fail(ErrorKind::runtime, "mat1 and mat2 must be matrices, got " + std::to_string(mat1.dim()) +
-                                 "-D and " + std::to_string(mat2.dim()) + "-D tensors");
+namespace {
+
+// beta * self + alpha * (a @ b), the arguments checked; self broadcasts.
+Tensor accumulate(const char* name, const Tensor& self, const Tensor& a, const Tensor& b,
+                  const Scalar& beta, const Scalar& alpha) {
+  for (const Scalar* s : {&beta, &alpha}) {
+    if (s->kind == Scalar::Kind::complex && !is_complex(self.dtype())) {
+      fail(ErrorKind::runtime, "value cannot be converted to type " +
+                                   std::string(cpp_name(self.dtype())) + " without overflow");
+    }
   }
-  check_dtypes(mat1, mat2);
-  if (self.dtype() != mat1.dtype()) {
-    fail(ErrorKind::runtime, "self and mat2 must have the same dtype, but got " +
-                                 std::string(info(self.dtype()).scalar) + " and " +
-                                 std::string(info(mat2.dtype()).scalar));
-  }
-  if (mat1.size(1) != mat2.size(0)) {
-    fail(ErrorKind::runtime,
-         "mat1 and mat2 shapes cannot be multiplied (" + sizes(mat1) + " and " + sizes(mat2) + ")");
-  }
-  const Dims shape{mat1.size(0), mat2.size(1)};
+  Dims shape = a.shape();
+  shape[a.dim() - 1] = b.size(-1);
+  const bool zero = is_integral(self.dtype()) ? beta.i == 0 : beta.f == 0 && beta.im == 0;
   Tensor out;
   {
     const NoGrad off;
     const Tensor wide = expand(detach(self), shape);
     out = Tensor::empty(shape, self.dtype());
-    if (beta.f != 0) cast_into(out, wide);
+    if (!zero) cast_into(out, wide);
   }
-  multiply(out, mat1, mat2, alpha, beta);
-  if (needs_tape({&self, &mat1, &mat2})) {
-    const Saved s1 = mat2.requires_grad() ? Saved(mat1) : Saved(),
-                s2 = mat1.requires_grad() ? Saved(mat2) : Saved();
-    record("AddmmBackward0", out, {&self, &mat1, &mat2},
-           [s1, s2, alpha, beta, shape = self.shape()](Node& n, const Gradients& g) {
+  multiply(out, a, b, alpha, beta);
+  if (needs_tape({&self, &a, &b})) {
+    const Saved sa = b.requires_grad() ? Saved(a) : Saved(),
+                sb = a.requires_grad() ? Saved(b) : Saved();
+    record(name, out, {&self, &a, &b},
+           [sa, sb, alpha, beta, shape = self.shape()](Node& n, const Gradients& g) {
              Gradients r(3);
              if (none(g)) return r;
              const auto scaled = [](const Tensor& t, const Scalar& by) {
-               return by.f == 1 ? t : mul(t, by.tensor());
+               return by.f == 1 && by.im == 0 ? t : mul(t, conj(by.tensor()));
              };
              if (n.needs(0)) r[0] = scaled(sum_to(g[0], shape), beta);
-             if (n.needs(1)) r[1] = scaled(mm(g[0], transpose(s2.get(&n), 0, 1)), alpha);
-             if (n.needs(2)) r[2] = scaled(mm(transpose(s1.get(&n), 0, 1), g[0]), alpha);
+             if (n.needs(1)) r[1] = scaled(matmul(g[0], adjoint(sb.get(&n))), alpha);
+             if (n.needs(2)) r[2] = scaled(matmul(adjoint(sa.get(&n)), g[0]), alpha);
              return r;
            });
   }
   return out;
 }
 
-namespace {
-
-Tensor dot(const Tensor& self, const Tensor& other) {
-  if (self.dim() != 1 || other.dim() != 1) {
-    fail(ErrorKind::runtime, "1D tensors expected, but got " + std::to_string(self.dim()) +
-                                 "D and " + std::to_string(other.dim()) + "D tensors");
-  }
-  if (self.dtype() != other.dtype()) {
-    fail(ErrorKind::runtime, "dot : expected both vectors to have same dtype, but found " +
-                                 std::string(info(self.dtype()).scalar) + " and " +
-                                 std::string(info(other.dtype()).scalar));
-  }
-  if (self.numel() != other.numel()) {
-    fail(ErrorKind::runtime, "inconsistent tensor size, expected tensor " +
-                                 to_string(self.shape()) + " and src " + to_string(other.shape()) +
-                                 " to have the same number of elements, but got " +
-                                 std::to_string(self.numel()) + " and " +
-                                 std::to_string(other.numel()) + " elements respectively");
-  }
-  return reshape(mm(unsqueeze(self, 0), unsqueeze(other, 1)), {});
-}
-
-Tensor mv(const Tensor& self, const Tensor& vec) {
-  if (self.dim() != 2 || vec.dim() != 1) {
-    fail(ErrorKind::runtime, "vector + matrix @ vector expected, got " +
-                                 std::to_string(self.dim()) + ", " + std::to_string(vec.dim()));
-  }
-  check_dtypes(self, vec);
-  if (self.size(1) != vec.size(0)) {
-    fail(ErrorKind::runtime, "size mismatch, got input (" + std::to_string(self.size(0)) +
-                                 "), mat (" + sizes(self) + "), vec (" +
-                                 std::to_string(vec.size(0)) + ")");
-  }
-  return squeeze(mm(self, unsqueeze(vec, 1)), Dims{1});
-}
-
-Tensor outer(const Tensor& self, const Tensor& vec2) {
-  if (self.dim() != 1 || vec2.dim() != 1) {
-    fail(ErrorKind::runtime, "outer: Expected 1-D arguments self and vec2, but got " +
-                                 std::to_string(self.dim()) + "-D and " +
-                                 std::to_string(vec2.dim()) + "-D");
-  }
-  return mul(unsqueeze(self, 1), vec2);
-}
-
 }  // namespace
+
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
+  const auto check = [](const Tensor& t, const char* name) {
+    if (t.dim() == 2) return;
+    fail(ErrorKind::runtime,
+         std::string(name) + " must be a matrix, got " + std::to_string(t.dim()) + "-D tensor");
+  };
+  check(mat1, "mat1");
+  check(mat2, "mat2");
+  if (mat1.size(1) != mat2.size(0)) {
+    fail(ErrorKind::runtime,
+         "mat1 and mat2 shapes cannot be multiplied (" + sizes(mat1) + " and " + sizes(mat2) + ")");
+  }
+  if (self.dtype() != mat2.dtype()) {
+    fail(ErrorKind::runtime, "self and mat2 must have the same dtype, but got " +
+                                 std::string(info(self.dtype()).scalar) + " and " +
+                                 std::string(info(mat2.dtype()).scalar));
+  }
+  check_dtypes(mat1, mat2);
+  return accumulate("AddmmBackward0", self, mat1, mat2, beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+               const Scalar& alpha) {
+  check_batches(batch1, batch2);
+  if (self.dtype() != batch1.dtype() || self.dtype() != batch2.dtype()) {
+    fail(ErrorKind::runtime, "Input dtypes must be the same, got: input " +
+                                 std::string(cpp_name(self.dtype())) +
+                                 ", batch1: " + std::string(cpp_name(batch1.dtype())) +
+                                 ", batch2: " + std::string(cpp_name(batch2.dtype())));
+  }
+  return accumulate("BaddbmmBackward0", self, batch1, batch2, beta, alpha);
+}
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dim() == 0 || b.dim() == 0) {
@@ -268,15 +263,9 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
 }
 
 namespace {
-Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
-               const Scalar& alpha) {
-  return add(mul(self, beta.tensor()), mul(bmm(batch1, batch2), alpha.tensor()));
-}
-Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
-             const Scalar& alpha) {
-  return add(mul(self, beta.tensor()), mul(mv(mat, vec), alpha.tensor()));
-}
+
 constexpr unsigned kAll = kFunction | kMethod | kOut;
+
 }  // namespace
 
 std::span<const OpDef> matmul_ops() {
@@ -284,24 +273,17 @@ std::span<const OpDef> matmul_ops() {
       native<mm>("mm(Tensor self, Tensor mat2) -> Tensor", "Product of two matrices.", kAll),
       native<bmm>("bmm(Tensor self, Tensor mat2) -> Tensor", "Products of two batches of matrices.",
                   kAll),
-      native<mv>("mv(Tensor self, Tensor vec) -> Tensor", "Product of a matrix and a vector.",
-                 kAll),
-      native<dot>("dot(Tensor self, Tensor tensor) -> Tensor",
-                  "Sum of the products of two vectors.", kAll),
-      native<outer>("outer(Tensor self, Tensor vec2) -> Tensor",
-                    "All products of the elements of two vectors.", kAll),
       native<matmul>(
           "matmul(Tensor self, Tensor other) -> Tensor",
           "Matrix product with broadcast batches; vectors are rows or columns as needed.", kAll),
-      native<addmm>("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
-                    "alpha=1) -> Tensor",
-                    "beta * self + alpha * (mat1 @ mat2).", kAll),
-      native<addmv>(
-          "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-          "beta * self + alpha * (mat @ vec).", kAll),
-      native<baddbmm>("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar "
-                      "alpha=1) -> Tensor",
-                      "beta * self + alpha * (batch1 @ batch2).", kAll),
+      native<matmul>("linalg_matmul(Tensor self, Tensor other) -> Tensor", "matmul().",
+                     kSubmodule | kOut),
+      native<addmm, inplace<addmm>>("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar "
+                                    "beta=1, Scalar alpha=1) -> Tensor",
+                                    "beta * self + alpha * (mat1 @ mat2).", kAll),
+      native<baddbmm, inplace<baddbmm>>("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, "
+                                        "Scalar beta=1, Scalar alpha=1) -> Tensor",
+                                        "beta * self + alpha * (batch1 @ batch2).", kAll),
       native<linear>("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
                      "input @ weight.T + bias.", kFunctional),
   };

@@ -161,6 +161,8 @@ std::span<const OpDef> indexing_ops();
 std::span<const OpDef> gather_ops();
 std::span<const OpDef> reduction_ops();
 std::span<const OpDef> matmul_ops();
+std::span<const OpDef> product_ops();
+std::span<const OpDef> einsum_ops();
 std::span<const OpDef> nn_ops();
 std::span<const OpDef> complex_ops();
 std::span<const OpDef> composite_ops();

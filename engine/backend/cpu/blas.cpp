@@ -82,16 +82,21 @@ Library open_library(const std::string& path, const char* core) {
   const auto find = [&](const char* name) { return ::dlsym(handle, name); };
   void* sgemm = find("scipy_cblas_sgemm");
   void* dgemm = find("scipy_cblas_dgemm");
+  void* cgemm = find("scipy_cblas_cgemm");
+  void* zgemm = find("scipy_cblas_zgemm");
   void* threads = find("scipy_openblas_set_num_threads");
-  if (sgemm == nullptr || dgemm == nullptr || threads == nullptr) {
+  if (!sgemm || !dgemm || !cgemm || !zgemm || !threads) {
     out.description = path +
-                      ": lacks scipy_cblas_sgemm, scipy_cblas_dgemm or "
+                      ": lacks scipy_cblas_sgemm and its like or "
                       "scipy_openblas_set_num_threads: not scipy-openblas32's library";
     return out;
   }
   reinterpret_cast<void (*)(int)>(threads)(1);
   out.sgemm = reinterpret_cast<Sgemm>(sgemm);
   out.dgemm = reinterpret_cast<Dgemm>(dgemm);
+  out.cgemm = reinterpret_cast<Cgemm>(cgemm);
+  out.zgemm = reinterpret_cast<Cgemm>(zgemm);
+  out.handle = handle;
   std::string config = "OpenBLAS";
   if (void* f = find("scipy_openblas_get_config")) config = reinterpret_cast<char* (*)()>(f)();
   std::string corename;
@@ -144,5 +149,10 @@ const Library& library() {
 }
 
 std::string description() { return library().description; }
+
+void* symbol(const char* name) {
+  void* handle = library().handle;
+  return handle ? ::dlsym(handle, name) : nullptr;
+}
 
 }  // namespace treadle::blas

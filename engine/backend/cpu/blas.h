@@ -19,9 +19,16 @@ using Dgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k,
                        const double* a, int lda, const double* b, int ldb, double beta, double* c,
                        int ldc);
 
+// Complex: the factors by address.
+using Cgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, const void* alpha,
+                       const void* a, int lda, const void* b, int ldb, const void* beta, void* c,
+                       int ldc);
+
 struct Library {
-  Sgemm sgemm = nullptr;  // both null: none found
+  Sgemm sgemm = nullptr;  // all null: none found
   Dgemm dgemm = nullptr;
+  Cgemm cgemm = nullptr, zgemm = nullptr;
+  void* handle = nullptr;
   std::string description;  // "OpenBLAS ... (path)" or why there is none
 };
 
@@ -29,5 +36,8 @@ struct Library {
 const Library& library();
 
 std::string description();
+
+// A routine of the library, such as "scipy_dgetrf_"; null without one.
+void* symbol(const char* name);
 
 }  // namespace treadle::blas

@@ -9,7 +9,7 @@
 #include "engine/backend/cpu/blas.h"
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/backend/cpu/pool.h"
-#include "engine/core/error.h"
+#include "engine/core/visit.h"
 
 namespace treadle {
 namespace {
@@ -122,10 +122,16 @@ bool by_blas(F cblas, GemmArgs g) {
     b = {true, false, static_cast<int>(g.n)};
   }
   split(g, [&](const GemmArgs& p) {
-    cblas(101, a.transposed ? 112 : 111, b.transposed ? 112 : 111, static_cast<int>(p.m),
-          static_cast<int>(p.n), static_cast<int>(p.k), static_cast<T>(p.alpha.f),
-          reinterpret_cast<const T*>(p.a), a.ld, reinterpret_cast<const T*>(p.b), b.ld,
-          static_cast<T>(p.beta.f), reinterpret_cast<T*>(p.c), c.ld);
+    const int ta = a.transposed ? 112 : 111, tb = b.transposed ? 112 : 111;
+    const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+    if constexpr (functor::is_complex<T>) {
+      const T alpha(Complex128(p.alpha.f, p.alpha.im)), beta(Complex128(p.beta.f, p.beta.im));
+      cblas(101, ta, tb, m, n, k, &alpha, p.a, a.ld, p.b, b.ld, &beta, p.c, c.ld);
+    } else {
+      cblas(101, ta, tb, m, n, k, static_cast<T>(p.alpha.f), reinterpret_cast<const T*>(p.a), a.ld,
+            reinterpret_cast<const T*>(p.b), b.ld, static_cast<T>(p.beta.f),
+            reinterpret_cast<T*>(p.c), c.ld);
+    }
   });
   return true;
 }
@@ -138,22 +144,19 @@ void gemm(DType dtype, const GemmArgs& args) {
   }
   if (args.m == 0 || args.n == 0) return;
   const kernel::GemmFn own = table().gemm[static_cast<int>(dtype)];
-  if (own == nullptr) {
-    fail(ErrorKind::not_implemented,
-         "matrix products have no kernel for this dtype; there are float32, float64, complex64, "
-         "complex128, int64 and uint8");
-  }
+  if (own == nullptr) no_implementation(dtype, "addmm_impl_cpu_");
   // Saturates: only its being small matters.
   const double work =
       static_cast<double>(args.m) * static_cast<double>(args.n) * static_cast<double>(args.k);
   if (work <= static_cast<double>(kSmall) || args.k == 0) return own(args);
-  if (dtype == DType::float32 || dtype == DType::float64) {
+  if (is_differentiable(dtype) && blas::library().handle != nullptr) {
     const blas::Library& lib = blas::library();
-    if (lib.sgemm != nullptr) {
-      const bool done = dtype == DType::float32 ? by_blas<float>(lib.sgemm, args)
-                                                : by_blas<double>(lib.dgemm, args);
-      if (done) return;
-    }
+    const bool done = dtype == DType::float32      ? by_blas<float>(lib.sgemm, args)
+                      : dtype == DType::float64    ? by_blas<double>(lib.dgemm, args)
+                      : dtype == DType::complex64  ? by_blas<Complex64>(lib.cgemm, args)
+                      : dtype == DType::complex128 ? by_blas<Complex128>(lib.zgemm, args)
+                                                   : false;
+    if (done) return;
   }
   split(args, own);
 }

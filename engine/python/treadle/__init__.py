@@ -18,17 +18,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import __config__ as __config__
     from . import autograd as autograd
+    from . import functional as functional
+    from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import random as random
     from . import testing as testing
     from . import utils as utils
     from ._print import set_printoptions as set_printoptions
+    from .functional import chain_matmul as chain_matmul
+    from .functional import einsum as einsum
+    from .functional import tensordot as tensordot
 
 _tensor.install()
 
-_SUBMODULES = ("__config__", "autograd", "nn", "optim", "random", "testing", "utils")
-_LAZY = {"set_printoptions": "_print"}
+_SUBMODULES = (
+    "__config__",
+    "autograd",
+    "functional",
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+    "testing",
+    "utils",
+)
+_LAZY = {
+    "set_printoptions": "_print",
+    **dict.fromkeys(("chain_matmul", "einsum", "tensordot"), "functional"),
+}
 
 e = 2.718281828459045
 pi = 3.141592653589793
