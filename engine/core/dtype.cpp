@@ -35,8 +35,19 @@ std::string& module_name() {
   return name;
 }
 
-bool is_barebones_unsigned(DType t) {
-  return t == DType::uint16 || t == DType::uint32 || t == DType::uint64;
+// The common dtype of two integers, as the array API standard has it: the smallest that holds both.
+// For uint16, uint32 and uint64 PyTorch raises here. None: uint64 with a signed one.
+std::optional<DType> promote_integers(DType a, DType b) {
+  if (a == DType::boolean) return b;
+  if (b == DType::boolean) return a;
+  const DTypeInfo &ia = info(a), &ib = info(b);
+  if (ia.is_signed == ib.is_signed) return ia.size >= ib.size ? a : b;
+  const DType with_sign = ia.is_signed ? a : b, without = ia.is_signed ? b : a;
+  const std::int64_t size = std::max(item_size(with_sign), 2 * item_size(without));
+  for (const DType t : {DType::int16, DType::int32, DType::int64}) {
+    if (item_size(t) == size) return t;
+  }
+  return std::nullopt;
 }
 
 DType to_complex(DType t) {
@@ -80,12 +91,6 @@ std::optional<DType> parse_dtype(std::string_view name) {
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
   const Category ca = info(a).category, cb = info(b).category;
-  if ((is_barebones_unsigned(a) && cb != Category::floating) ||
-      (is_barebones_unsigned(b) && ca != Category::floating)) {
-    fail(ErrorKind::runtime,
-         "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote " +
-             std::string(info(a).scalar) + " and " + std::string(info(b).scalar));
-  }
   if (ca == Category::complex || cb == Category::complex) {
     if (ca == Category::complex && cb == Category::complex) return DType::complex128;
     const DType c = ca == Category::complex ? a : b;
@@ -97,13 +102,10 @@ DType promote_types(DType a, DType b) {
     if (a == DType::float64 || b == DType::float64) return DType::float64;
     return DType::float32;  // float32 with a half, or float16 with bfloat16
   }
-  if (a == DType::boolean) return b;
-  if (b == DType::boolean) return a;
-  if (a == DType::uint8 || b == DType::uint8) {
-    const DType other = a == DType::uint8 ? b : a;
-    return other == DType::int8 ? DType::int16 : other;
-  }
-  return std::max(a, b);  // int8 .. int64 stand in order of size
+  if (const std::optional<DType> common = promote_integers(a, b)) return *common;
+  fail(ErrorKind::runtime,
+       "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote " +
+           std::string(info(a).scalar) + " and " + std::string(info(b).scalar));
 }
 
 bool can_cast(DType from, DType to) {
@@ -117,7 +119,7 @@ DType default_dtype() { return default_dtype_.load(std::memory_order_relaxed); }
 void set_default_dtype(DType dtype) {
   if (!is_floating(dtype)) {
     fail(ErrorKind::type,
-         "only floating-point types are supported as the default type, got " + repr(dtype));
+         "only floating-point types are supported as the default type, not " + repr(dtype));
   }
   default_dtype_.store(dtype, std::memory_order_relaxed);
 }
@@ -129,6 +131,7 @@ void Promotion::add(const Tensor& t) {
     group = &number_;
     if (is_complex(dtype)) dtype = to_complex(default_dtype());
     if (is_floating(dtype)) dtype = default_dtype();
+    if (dtype == DType::uint64) dtype = DType::int64;  // a large integer is still an integer
   } else if (t.dim() == 0) {
     group = &zero_dim_;
   }

@@ -68,6 +68,7 @@ Tensor::Tensor(double value) : Tensor(wrap(value, DType::float64)) {}
 Tensor::Tensor(int value) : Tensor(wrapped(static_cast<std::int64_t>(value))) {}
 Tensor Tensor::wrapped(bool value) { return wrap(value, DType::boolean); }
 Tensor Tensor::wrapped(std::int64_t value) { return wrap(value, DType::int64); }
+Tensor Tensor::wrapped(std::uint64_t value) { return wrap(value, DType::uint64); }
 Tensor Tensor::wrapped(std::complex<double> value) { return wrap(value, DType::complex128); }
 
 std::int64_t Tensor::size(std::int64_t d) const {

@@ -50,6 +50,7 @@ class Tensor {
   explicit Tensor(int value);
   static Tensor wrapped(bool value);
   static Tensor wrapped(std::int64_t value);
+  static Tensor wrapped(std::uint64_t value);  // one that int64 can't hold
   static Tensor wrapped(std::complex<double> value);
 
   bool defined() const { return static_cast<bool>(impl_); }

@@ -48,7 +48,9 @@ void check_fits(const Scalar& value, DType dtype) {
                                                : -most;
       // 2^63 and 2^64 are what the largest numbers round to.
       return value.im == 0 && value.f >= least &&
-             (sizeof(T) < 8 ? value.f <= most : value.f < most || !floating);
+             (sizeof(T) < 8 ? value.f <= most
+              : floating    ? value.f < most
+                            : !std::is_signed_v<T> || value.f < 0 || value.i >= 0);
     } else if constexpr (std::is_same_v<T, Half>) {
       return value.im == 0 && (!(std::abs(value.f) > kLargestHalf) || std::isinf(value.f));
     } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>) {
@@ -59,7 +61,8 @@ void check_fits(const Scalar& value, DType dtype) {
     }
   });
   if (!fits) {
-    const std::string given = floating ? std::to_string(value.f) : std::to_string(value.i);
+    const std::string given = floating || (value.f > 0) != (value.i > 0) ? std::to_string(value.f)
+                                                                         : std::to_string(value.i);
     fail(ErrorKind::runtime,
          "value cannot be converted to type " + repr(dtype) + " without overflow: " + given);
   }
@@ -71,6 +74,8 @@ Scalar number_of(const Tensor& wrapped) {
       return Scalar(wrapped.item_int() != 0);
     case DType::int64:
       return Scalar(wrapped.item_int());
+    case DType::uint64:
+      return Scalar(static_cast<std::uint64_t>(wrapped.item_int()));
     case DType::complex128:
       return Scalar(wrapped.item_complex());
     default:

@@ -11,7 +11,7 @@ Tensor Scalar::tensor() const {
     case Kind::boolean:
       return Tensor::wrapped(i != 0);
     case Kind::integer:
-      return Tensor::wrapped(i);
+      return beyond_int64() ? Tensor::wrapped(static_cast<std::uint64_t>(i)) : Tensor::wrapped(i);
     case Kind::complex:
       return Tensor::wrapped(std::complex<double>(f, im));
     case Kind::floating:

@@ -19,7 +19,7 @@ namespace treadle {
 struct Scalar {
   enum class Kind : std::uint8_t { boolean, integer, floating, complex } kind = Kind::floating;
   double f = 0;        // of a complex number the real part
-  std::int64_t i = 0;  // of a boolean or integer the value (beyond int64: uint64's bits)
+  std::int64_t i = 0;  // of a boolean or integer the value (beyond int64, f > 0: uint64's bits)
   double im = 0;
 
   Scalar() = default;
@@ -27,6 +27,9 @@ struct Scalar {
   Scalar(float value) : Scalar(static_cast<double>(value)) {}
   Scalar(std::int64_t value) : kind(Kind::integer), f(static_cast<double>(value)), i(value) {}
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}
+  Scalar(std::uint64_t value) : Scalar(static_cast<std::int64_t>(value)) {
+    f = static_cast<double>(value);
+  }
   Scalar(bool value) : kind(Kind::boolean), f(value), i(value) {}
   Scalar(std::complex<double> value) : Scalar(value.real()) {
     kind = Kind::complex;
@@ -34,6 +37,7 @@ struct Scalar {
   }
   // As a 0-d wrapped number.
   Tensor tensor() const;
+  bool beyond_int64() const { return kind == Kind::integer && f > 0 && i < 0; }
 
  private:
   // Towards 0; the most negative number for what doesn't fit.

@@ -142,8 +142,10 @@ def test_dlpack():
         E.utils.dlpack.from_dlpack(capsule)
     with pytest.raises(BufferError):
         E.ones(1, requires_grad=True).__dlpack__()
-    with pytest.raises(BufferError):
+    with pytest.raises(AssertionError, match="None on cpu"):
         a.__dlpack__(stream=5)
+    with pytest.raises(TypeError, match="stream"):
+        a.__dlpack__(stream=object())
     with pytest.raises(TypeError, match="__dlpack__"):
         E.from_dlpack([1, 2])
     wide = E.arange(77).reshape(1, 77)
@@ -224,3 +226,110 @@ def test_import_is_light():
     # Processor time: the wall clock of a busy machine says nothing about the import.
     assert min(float(r[0]) for r in runs) < 0.06
     assert runs[0][1:] == ["False", "False"]
+
+
+def test_from_dlpack_device_and_copy():
+    a = E.arange(3)
+    assert E.from_dlpack(a).data_ptr() == a.data_ptr()
+    assert E.from_dlpack(a, device="cpu", copy=False).data_ptr() == a.data_ptr()
+    for producer in (a, Old(a), np.arange(3)):
+        made = E.from_dlpack(producer, copy=True)
+        made[0] = 9
+        assert made.tolist() == [9, 1, 2] and a.tolist() == [0, 1, 2]
+    with pytest.raises(AssertionError, match="capsule"):
+        E.from_dlpack(a.__dlpack__(), copy=True)
+    with pytest.raises(NotImplementedError):
+        E.from_dlpack(a, device="cuda")
+    frozen = np.arange(3.0)
+    frozen.flags.writeable = False
+    with pytest.raises(RuntimeError, match="read-only"):
+        E.from_dlpack(frozen)[0] = 1
+    assert E.tensor(Old(E.ones(2, 2))).shape == (2, 2)
+    assert E.from_dlpack(E.rand(16)[::3][:1]).stride() == (1,)
+
+
+def test_frombuffer():
+    data = bytearray(np.arange(4, dtype=np.int16).tobytes())
+    t = E.frombuffer(data, dtype=E.int16)
+    t[0] = 7
+    assert data[0] == 7 and t.tolist() == [7, 1, 2, 3]
+    assert E.frombuffer(data, dtype=E.int16, count=2, offset=4).tolist() == [2, 3]
+    for bad in (
+        dict(dtype=E.int16, count=5), dict(dtype=E.int16, count=0), dict(dtype=E.int16, offset=8),
+        dict(dtype=E.int16, offset=-1), dict(dtype=E.int32, offset=2),
+        dict(dtype=E.int16, offset=1), dict(dtype=E.int16, offset=1, count=1),
+    ):  # fmt: skip
+        with pytest.raises(ValueError):
+            E.frombuffer(data, **bad)
+    with pytest.raises(ValueError, match="must not be 0"):
+        E.frombuffer(b"", dtype=E.uint8)
+    with pytest.raises(RuntimeError, match="read-only"):
+        E.frombuffer(b"ab", dtype=E.uint8)[0] = 1
+
+
+def test_asarray():
+    a = np.arange(3)
+    t = E.arange(3)
+    assert E.asarray(t) is t and E.asarray(t, copy=True) is not t
+    assert E.asarray(a).data_ptr() == a.ctypes.data != E.asarray(a, copy=True).data_ptr()
+    assert E.asarray(a, dtype=E.float32).dtype == E.float32
+    assert E.asarray([1, 2.5]).tolist() == [1, 2.5] and E.asarray(3).shape == ()
+    assert E.asarray(b"ab").tolist() == [97, 98]
+    assert E.asarray(2**64 - 1, dtype=E.uint64).item() == 2**64 - 1
+    for bad in (dict(obj=[1]), dict(obj=np.int64(1)), dict(obj=t, dtype=E.float32)):
+        obj = bad.pop("obj")
+        with pytest.raises(ValueError, match="can't alias"):
+            E.asarray(obj, copy=False, **bad)
+    leaf = E.ones(2, requires_grad=True)
+    assert (
+        E.asarray(leaf * 2).grad_fn is not None and E.asarray(leaf * 2, requires_grad=False).is_leaf
+    )
+
+
+def test_misaligned_arrays():
+    raw = np.zeros(9, np.uint8)
+    odd = raw[1:].view(np.float64)
+    with pytest.raises(ValueError, match="aligned"):
+        E.from_numpy(odd)
+    assert E.tensor(odd).tolist() == [0] == E.as_tensor(odd).tolist()
+
+
+def test_large_integers():
+    assert E.tensor(2**63, dtype=E.uint64).item() == 2**63
+    assert E.full((1,), 2**64 - 1, dtype=E.uint64).tolist() == [2**64 - 1]
+    assert E.tensor([1.0, 2**70], dtype=E.float64).tolist() == [1.0, 2.0**70]
+    for bad in (2**63, [2**64], 2**70):
+        with pytest.raises((ValueError, OverflowError)):
+            E.tensor(bad)
+    with pytest.raises(RuntimeError, match="overflow"):
+        E.full((2,), 2**63)
+
+
+def test_legacy_types():
+    assert E.FloatTensor(2, 3).shape == (2, 3) and E.LongTensor([1, 2]).dtype == E.int64
+    assert isinstance(E.ones(1), E.FloatTensor) and not isinstance(E.ones(1), E.LongTensor)
+    assert E.ones(1).type() == "treadle.FloatTensor" == E.typename(E.ones(1))
+    assert E.ones(1).type(E.IntTensor).dtype == E.int32 == E.ones(1).type("IntTensor").dtype
+    assert E.ones(1).new([1, 2]).dtype == E.float32
+    with pytest.raises(ValueError, match="invalid type"):
+        E.ones(1).type("foo")
+    with pytest.raises(TypeError, match="sequence"):
+        E.Tensor(1.5)
+    with pytest.raises(TypeError, match="device"):
+        E.Tensor(1, dtype=E.int32)
+    E.set_default_tensor_type("treadle.DoubleTensor")
+    try:
+        assert E.get_default_dtype() == E.float64
+    finally:
+        E.set_default_tensor_type(E.FloatTensor)
+
+
+def test_size_joins_tuples():
+    size = E.Size([1, 2])
+    assert repr((3,) + size) == "treadle.Size([3, 1, 2])" and type(size + (3,)) is E.Size
+    assert repr(E.Size([True])) == "treadle.Size([1])"
+    with pytest.raises(TypeError, match="can only concatenate tuple"):
+        size + [1]
+    assert pickle.loads(pickle.dumps((size, E.device("cuda:1"), E.float32))) == (
+        size, E.device("cuda:1"), E.float32,
+    )  # fmt: skip

@@ -175,6 +175,7 @@ void bind_tensor(nb::module_& m);    // tensor.cpp
 void bind_ops(nb::module_& m);       // ops.cpp: functions and methods of the op table
 void bind_create(nb::module_& m);    // create.cpp: tensor, as_tensor, from_numpy
 void bind_exchange(nb::module_& m);  // dlpack.cpp
+void bind_buffers(nb::module_& m);   // exchange.cpp: frombuffer
 void bind_autograd(nb::module_& m);  // autograd.cpp
 void bind_random(nb::module_& m);    // random.cpp: Generator
 void bind_gc();                      // gc.cpp: what the garbage collector is told

@@ -157,8 +157,15 @@ bool to_scalar(PyObject* o, Scalar* out) {
   }
   std::int64_t integer = 0;
   if (Py_TYPE(o) == &PyLong_Type) {
-    to_int(o, &integer);
-    *out = Scalar(integer);
+    int overflow = 0;
+    integer = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (!overflow) {
+      *out = Scalar(integer);
+      return true;
+    }
+    const std::uint64_t large = PyLong_AsUnsignedLongLong(o);
+    if (PyErr_Occurred()) raise_python();
+    *out = Scalar(large);
     return true;
   }
   if (PyUnicode_Check(o)) return false;

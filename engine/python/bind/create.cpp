@@ -32,9 +32,57 @@ nb::object list_item(PyObject* o, Py_ssize_t i) {
   return item;
 }
 
+[[noreturn]] void not_a_number(PyObject* o) {
+  if (PyUnicode_Check(o)) fail(ErrorKind::type, "new(): invalid data type 'str'");
+  fail(ErrorKind::runtime, std::string("Could not infer dtype of ") + type_name(o));
+}
+
+bool has(PyObject* o, const char* name) { return nb::hasattr(nb::handle(o), name); }
+
+// What has a shape and a dtype of its own: NumPy's arrays and scalars, memory views. Other buffers
+// (bytearray, array.array) are sequences of numbers, as for PyTorch.
+bool is_array(PyObject* o) {
+  return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) &&
+         (PyMemoryView_Check(o) || has(o, "__array_interface__"));
+}
+
 bool is_nested(PyObject* o) {
   return is_list(o) || (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) &&
-                        !is_tensor(o) && !PyObject_CheckBuffer(o));
+                        !is_tensor(o) && !is_array(o));
+}
+
+// A producer of DLPack capsules that isn't known in another way.
+bool is_producer(PyObject* o) {
+  return !is_list(o) && !PyLong_Check(o) && !PyFloat_Check(o) && !PyUnicode_Check(o) &&
+         has(o, "__dlpack__");
+}
+
+Tensor from_producer(PyObject* o) {
+  const nb::object made = nb::handle(types.module).attr("from_dlpack")(nb::handle(o));
+  return tensor_of(made.ptr());
+}
+
+// A Python int of any size: one that fits in no integer dtype keeps its value as a double.
+Scalar read_number(PyObject* o) {
+  Scalar s;
+  if (PyLong_CheckExact(o)) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) {
+      PyLong_AsUnsignedLongLong(o);
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        const double value = PyLong_AsDouble(o);
+        if (PyErr_Occurred()) raise_python();
+        s.kind = Scalar::Kind::integer;
+        s.f = value;
+        s.i = 0;  // no integer has this sign and this value
+        return s;
+      }
+    }
+  }
+  if (!to_scalar(o, &s)) not_a_number(o);
+  return s;
 }
 
 // What all numbers of the data have in common.
@@ -65,11 +113,6 @@ class Inference {
   std::optional<DType> dtype_;
 };
 
-[[noreturn]] void not_a_number(PyObject* o) {
-  if (PyUnicode_Check(o)) fail(ErrorKind::type, "new(): invalid data type 'str'");
-  fail(ErrorKind::runtime, std::string("Could not infer dtype of ") + type_name(o));
-}
-
 struct Shape {
   Dims dims;
   Inference inference;
@@ -92,13 +135,13 @@ struct Shape {
     Scalar s;
     if (PyBool_Check(o) || PyLong_Check(o) || PyComplex_CheckExact(o) ||
         PyFloat_CheckExact(o)) {  // not NumPy's float64, a PyFloat
-      to_scalar(o, &s);
+      s = read_number(o);
       inference.number(s);
       leaf(depth);
       return;
     }
-    if (PyObject_CheckBuffer(o) && !PyBytes_Check(o)) {
-      const Tensor t = share_buffer(o, "tensor()");
+    if (is_array(o) || is_producer(o)) {
+      const Tensor t = is_array(o) ? share_buffer(o, "tensor()") : from_producer(o);
       enter(t.shape(), depth);
       inference.tensor(t.dtype());
       return;
@@ -172,16 +215,17 @@ class Filler {
       for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i).ptr(), depth + 1);
       return;
     }
-    if (is_tensor(o) || (PyObject_CheckBuffer(o) && !PyFloat_Check(o) && !PyComplex_Check(o))) {
-      const Tensor t = is_tensor(o) ? tensor_of(o) : share_buffer(o, "tensor()");
+    const bool number = PyFloat_Check(o) || PyComplex_Check(o);
+    if (is_tensor(o) || (!number && (is_array(o) || is_producer(o)))) {
+      const Tensor t = is_tensor(o)  ? tensor_of(o)
+                       : is_array(o) ? share_buffer(o, "tensor()")
+                                     : from_producer(o);
       const Tensor flat = contiguous(to(detach(t), dtype_));
       const T* values = flat.data_as<T>();
       for (std::int64_t i = 0; i < flat.numel(); ++i) put(values[i]);
       return;
     }
-    Scalar s;
-    if (!to_scalar(o, &s)) not_a_number(o);
-    put(convert(s));
+    put(convert(read_number(o)));
   }
   // C++'s name, as in PyTorch's message.
   static std::string type_word() {
@@ -203,6 +247,10 @@ class Filler {
           fail(ErrorKind::runtime, "value cannot be converted to an integer type without overflow");
         }
         return static_cast<T>(s.i);
+      }
+      if (s.beyond_int64() || (s.i == 0 && s.f != 0)) {
+        if (std::is_same_v<T, std::uint64_t> && s.i != 0) return static_cast<T>(s.i);
+        fail(ErrorKind::value, "Overflow when unpacking long long");
       }
       if (std::is_same_v<T, std::uint64_t> && s.i >= 0) return static_cast<T>(s.i);
       if (std::cmp_less(s.i, std::numeric_limits<T>::min()) ||
@@ -238,6 +286,49 @@ void check_device(nb::handle o, const char* function) {
   }
 }
 
+// Tensor(), Tensor(2, 3), Tensor([1, 2]), Tensor(other), as old code has it. With a dtype: that of
+// FloatTensor and the like.
+Tensor legacy_tensor(PyObject* args, nb::kwargs kwargs, std::optional<DType> dtype) {
+  const DType made = dtype.value_or(default_dtype());
+  for (const auto& [name, value] : kwargs) {
+    if (string_of(name.ptr()) != "device") {
+      fail(ErrorKind::type,
+           "new() received an invalid combination of arguments - got an unexpected keyword "
+           "argument '" +
+               string_of(name.ptr()) + "', but expected sizes, a sequence or a Tensor, and device");
+    }
+    check_device(value, "new");
+  }
+  const Py_ssize_t count = PyTuple_Size(args);
+  if (count == 0) return empty({0}, made);
+  PyObject* first = PyTuple_GetItem(args, 0);
+  Dims shape;
+  if (count == 1 && !PyIndex_Check(first)) {
+    if (Py_TYPE(first) == types.size && to_dims(first, &shape)) return empty(shape, made);
+    if (PyUnicode_Check(first)) fail(ErrorKind::type, "new(): invalid data type 'str'");
+    if (!PySequence_Check(first)) {
+      fail(ErrorKind::type,
+           std::string("new(): data must be a sequence (got ") + type_name(first) + ")");
+    }
+    return tensor_from_data(first, made);
+  }
+  if (count == 1 && is_tensor(first)) {
+    const Tensor other = tensor_of(first);
+    if (dtype && other.dtype() != *dtype) {
+      fail(ErrorKind::type,
+           "expected a tensor of dtype " + repr(*dtype) + " (got " + repr(other.dtype()) + ")");
+    }
+    return alias(detach(other));
+  }
+  if (count == 1 && is_array(first)) return tensor_from_data(first, made);
+  if (!to_dims(args, &shape)) {
+    fail(ErrorKind::type,
+         "new(): argument 'size' must be ints, or one sequence of numbers, but found element of "
+         "another type");
+  }
+  return empty(shape, made);
+}
+
 }  // namespace
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
@@ -245,7 +336,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     const Tensor source = detach(tensor_of(data));
     return to(source, dtype.value_or(source.dtype()), true);
   }
-  if (PyObject_CheckBuffer(data) && !PyBytes_Check(data)) {
+  if (is_array(data)) {
     const Tensor shared = share_buffer(data, "tensor()");
     return to(shared, dtype.value_or(shared.dtype()), true);
   }
@@ -294,13 +385,13 @@ void bind_create(nb::module_& m) {
           if (!wanted || *wanted == impl_of(data.ptr())->dtype) return nb::borrow(data);
           return nb::steal(wrap(to(tensor_of(data.ptr()), *wanted)));
         }
-        if (PyObject_CheckBuffer(data.ptr()) && !PyBytes_Check(data.ptr())) {
+        if (is_array(data.ptr())) {
           Tensor shared = share_buffer(data.ptr(), "as_tensor()");
           return nb::steal(wrap(wanted ? to(shared, *wanted) : shared));
         }
         return nb::steal(wrap(tensor_from_data(data.ptr(), wanted)));
       },
-      nb::arg("data"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
+      nb::arg("data").none(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       "Like tensor(), but shares memory with a tensor or array of the right dtype.");
   m.def(
       "from_numpy",
@@ -310,27 +401,19 @@ void bind_create(nb::module_& m) {
           fail(ErrorKind::type,
                std::string("expected np.ndarray (got ") + type_name(ndarray.ptr()) + ")");
         }
-        return nb::steal(wrap(share_buffer(ndarray.ptr(), "from_numpy()")));
+        return nb::steal(wrap(share_buffer(ndarray.ptr(), "from_numpy()", false)));
       },
       nb::arg("ndarray"),
       "A tensor over the memory of a NumPy array; read-only arrays give tensors that refuse "
       "writes.\n\n"
       "ValueError for negative strides or a foreign byte order, TypeError for dtypes that have no "
       "equal.");
-  m.def("_legacy_tensor", [](nb::args args) {
-    if (args.size() == 0) return nb::steal(wrap(empty({0})));
-    PyObject* first = args[0].ptr();
-    Dims shape;
-    if (args.size() == 1 && !PyLong_Check(first)) {
-      if (Py_TYPE(first) == types.size && to_dims(first, &shape))
-        return nb::steal(wrap(empty(shape)));
-      if (is_tensor(first)) return nb::steal(wrap(alias(detach(tensor_of(first)))));
-      return nb::steal(wrap(tensor_from_data(first, default_dtype())));
-    }
-    if (!to_dims(args.ptr(), &shape)) {
-      fail(ErrorKind::type, "Tensor(): arguments must be sizes (ints), or one sequence of numbers");
-    }
-    return nb::steal(wrap(empty(shape)));
+  m.def("_legacy_tensor", [](nb::args args, nb::kwargs kwargs) {
+    return nb::steal(wrap(legacy_tensor(args.ptr(), kwargs, std::nullopt)));
+  });
+  // The same for types that stand for a dtype: FloatTensor(2, 3).
+  m.def("_legacy_typed", [](nb::handle dtype, nb::args args, nb::kwargs kwargs) {
+    return nb::steal(wrap(legacy_tensor(args.ptr(), kwargs, dtype_of(dtype, "new"))));
   });
   m.def(
       "_make_subclass",

@@ -5,7 +5,7 @@
 
 #include "engine/core/dtype.h"
 #include "engine/ops/names.h"
-#include "engine/python/bind/bind.h"
+#include "engine/python/bind/create.h"
 
 namespace treadle::bind {
 namespace {
@@ -97,7 +97,8 @@ nb::object export_capsule(const Tensor& t, bool copied) {
   auto held = std::make_unique<Held<M>>();
   held->tensor = t;
   held->shape = t.shape();
-  held->strides = t.strides();
+  // Dimensions of one element may have any stride; consumers that look get the usual one.
+  held->strides = t.is_contiguous() ? contiguous_strides(t.shape()) : t.strides();
   DLTensor& d = held->managed.dl_tensor;
   d.data = t.data();
   d.device = {kCpu, 0};
@@ -167,6 +168,11 @@ Tensor import_capsule(PyObject* capsule) {
     read_only = managed->flags & kReadOnly;
   }
   const DLTensor& d = managed->dl_tensor;
+  if (d.ndim < 0 || d.ndim > Dims::kMaxDims || (d.ndim > 0 && !d.shape)) {
+    fail(ErrorKind::runtime, "from_dlpack: the capsule says it has " + std::to_string(d.ndim) +
+                                 " dimensions, which isn't from 0 to " +
+                                 std::to_string(Dims::kMaxDims) + " with a size for each");
+  }
   if (d.device.device_type != kCpu) {
     fail(ErrorKind::runtime,
          "from_dlpack: this build has only the cpu device, and the data is on device type " +
@@ -179,6 +185,7 @@ Tensor import_capsule(PyObject* capsule) {
       d.strides ? Dims(std::span<const std::int64_t>(d.strides, static_cast<std::size_t>(d.ndim)))
                 : contiguous_strides(shape);
   std::int64_t extent = 1;
+  product(shape);  // throws where sizes are negative or overflow
   for (std::int64_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) extent = 0;
     if (shape[i] > 1 && strides[i] < 0) {
@@ -186,6 +193,9 @@ Tensor import_capsule(PyObject* capsule) {
     }
   }
   for (std::int64_t i = 0; extent && i < shape.size(); ++i) extent += (shape[i] - 1) * strides[i];
+  if (extent && misaligned(static_cast<char*>(d.data) + d.byte_offset, dtype)) {
+    fail(ErrorKind::runtime, "from_dlpack: the elements aren't aligned: copy the array first");
+  }
   // Named "used" before anything else can fail, so that the capsule never frees what we own.
   if (PyCapsule_SetName(capsule, kUsed[versioned]) < 0) raise_python();
   auto* data = static_cast<char*>(d.data) + d.byte_offset;
@@ -203,7 +213,33 @@ Tensor import_capsule(PyObject* capsule) {
   return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), 0, shape, strides, dtype)));
 }
 
-nb::object from_dlpack(nb::handle source) {
+// A capsule from a producer, asked for as new a protocol as it knows.
+nb::object ask_for_capsule(nb::handle producer, nb::handle device, nb::handle copy, bool* copied) {
+  nb::dict options;
+  if (!device.is_none()) options["dl_device"] = nb::make_tuple(kCpu, 0);
+  if (!copy.is_none()) options["copy"] = copy;
+  options["max_version"] = nb::make_tuple(1, 0);
+  *copied = true;
+  try {
+    return producer.attr("__dlpack__")(**options);
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_TypeError)) throw;
+  }
+  *copied = false;  // a producer of before 1.0 shares
+  return producer.attr("__dlpack__")();
+}
+
+nb::object from_dlpack(nb::handle source, nb::handle device, nb::handle copy) {
+  if (!device.is_none()) {
+    Device wanted;
+    if (!to_device(device.ptr(), &wanted)) {
+      fail(ErrorKind::type, std::string("from_dlpack(): argument 'device' must be device, not ") +
+                                type_name(device.ptr()));
+    }
+    if (wanted.kind != Device::Kind::cpu) {
+      fail(ErrorKind::not_implemented, "from_dlpack(): this build has only the cpu device");
+    }
+  }
   nb::object capsule = nb::borrow(source);
   if (!PyCapsule_CheckExact(source.ptr())) {
     if (!nb::hasattr(source, "__dlpack__")) {
@@ -211,12 +247,16 @@ nb::object from_dlpack(nb::handle source) {
                                 type_name(source.ptr()) +
                                 " has no __dlpack__ method and is no DLPack capsule");
     }
-    try {
-      capsule = source.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
-    } catch (nb::python_error& e) {
-      if (!e.matches(PyExc_TypeError)) throw;
-      capsule = source.attr("__dlpack__")();  // a producer of before 1.0
+    bool copied = false;
+    capsule = ask_for_capsule(source, device, copy, &copied);
+    if (!copied && !copy.is_none() && nb::cast<bool>(copy)) {
+      return from_dlpack(capsule, nb::none(), nb::none()).attr("clone")();
     }
+  } else if (!device.is_none() || !copy.is_none()) {
+    PyErr_SetString(PyExc_AssertionError,
+                    "device and copy kwargs not supported when ext_tensor is already a DLPack "
+                    "capsule.");
+    raise_python();
   }
   if (PyCapsule_IsValid(capsule.ptr(), kName[1])) {
     return nb::steal(wrap(import_capsule<DLManagedTensorVersioned>(capsule.ptr())));
@@ -234,9 +274,12 @@ nb::object from_dlpack(nb::handle source) {
 
 void bind_exchange(nb::module_& m) {
   m.def(
-      "from_dlpack", [](nb::handle ext_tensor) { return from_dlpack(ext_tensor); },
-      nb::arg("ext_tensor"),
-      "A tensor over the memory of any object with __dlpack__, or of a DLPack capsule.");
+      "from_dlpack", &from_dlpack, nb::arg("ext_tensor").none(), nb::kw_only(),
+      nb::arg("device") = nb::none(), nb::arg("copy") = nb::none(),
+      "A tensor over the memory of any object with __dlpack__, or of a DLPack capsule.\n\n"
+      "device: where the result must be. copy: True: in memory of its own; False: never, "
+      "BufferError where the producer can't share. Memory that the producer marks read-only gives "
+      "a tensor that refuses writes.");
   m.def(
       "_to_dlpack",
       [](nb::handle tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {

@@ -56,7 +56,12 @@ struct Export {
 
 }  // namespace
 
-Tensor share_buffer(PyObject* exporter, const char* what) {
+bool misaligned(const void* data, DType dtype) {
+  const std::int64_t part = is_complex(dtype) ? item_size(dtype) / 2 : item_size(dtype);
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(part) != 0;
+}
+
+Tensor share_buffer(PyObject* exporter, const char* what, bool may_copy) {
   auto held = std::make_unique<HeldBuffer>();
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(exporter, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
@@ -119,11 +124,114 @@ Tensor share_buffer(PyObject* exporter, const char* what) {
     if (count > 1) extent += (count - 1) * (stride / size);
   }
   const std::size_t bytes = empty ? 0 : static_cast<std::size_t>(extent * size);
+  if (bytes > 0 && misaligned(view.buf, *dtype)) {
+    if (!may_copy) {
+      fail(ErrorKind::value,
+           "the elements of the given numpy array aren't aligned, which isn't supported: copy it "
+           "with array.copy()");
+    }
+    Ref<Storage> aligned(new Storage(bytes, Device{}));
+    std::memcpy(aligned->data(), view.buf, bytes);
+    return Tensor(Ref<TensorImpl>(
+        new TensorImpl(std::move(aligned), 0, std::move(shape), std::move(strides), *dtype)));
+  }
   const bool read_only = view.readonly;
   Ref<Storage> storage(new Storage(view.buf, bytes, Device{}, free_buffer, guard.held, read_only));
   guard.held = nullptr;
   return Tensor(Ref<TensorImpl>(
       new TensorImpl(std::move(storage), 0, std::move(shape), std::move(strides), *dtype)));
+}
+
+namespace {
+
+Tensor tensor_over_bytes(PyObject* exporter, DType dtype, std::int64_t count, std::int64_t offset) {
+  auto held = std::make_unique<HeldBuffer>();
+  Py_buffer& view = held->view;
+  if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    fail(ErrorKind::value, std::string("object of type ") + type_name(exporter) +
+                               " does not implement a contiguous Python buffer");
+  }
+  struct Guard {
+    HeldBuffer* held;
+    ~Guard() {
+      if (held) free_buffer(held);
+    }
+  } guard{held.release()};
+  const std::int64_t size = item_size(dtype);
+  const std::int64_t bytes = view.len;
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  if (bytes <= 0 || count == 0) {
+    fail(ErrorKind::value,
+         "both buffer length (" + text(bytes) + ") and count (" + text(count) + ") must not be 0");
+  }
+  if (offset < 0 || offset >= bytes) {
+    fail(ErrorKind::value, "offset (" + text(offset) +
+                               " bytes) must be non-negative and no greater than buffer length (" +
+                               text(bytes) + " bytes) minus 1");
+  }
+  if (count < 0) {
+    if ((bytes - offset) % size != 0) {
+      fail(ErrorKind::value, "buffer length (" + text(bytes - offset) + " bytes) after offset (" +
+                                 text(offset) + " bytes) must be a multiple of element size (" +
+                                 text(size) + ")");
+    }
+    count = (bytes - offset) / size;
+  } else if (count > (bytes - offset) / size) {
+    fail(ErrorKind::value, "requested buffer length (" + text(count) + " * " + text(size) +
+                               " bytes) after offset (" + text(offset) +
+                               " bytes) must not be greater than actual buffer length (" +
+                               text(bytes) + " bytes)");
+  }
+  char* data = static_cast<char*>(view.buf) + offset;
+  if (misaligned(data, dtype)) {
+    fail(ErrorKind::value,
+         "the elements would start at an address that isn't a multiple of their "
+         "size: copy the bytes from offset " +
+             text(offset) + " first");
+  }
+  Ref<Storage> storage(new Storage(data, static_cast<std::size_t>(count * size), Device{},
+                                   free_buffer, guard.held, view.readonly));
+  guard.held = nullptr;
+  const Dims shape{count};
+  const Tensor made(Ref<TensorImpl>(
+      new TensorImpl(std::move(storage), 0, shape, contiguous_strides(shape), dtype)));
+  return made;
+}
+
+}  // namespace
+
+void bind_buffers(nb::module_& m) {
+  m.def(
+      "frombuffer",
+      [](nb::handle buffer, nb::handle dtype, std::int64_t count, std::int64_t offset,
+         bool requires_grad) {
+        DType wanted{};
+        if (!to_dtype(dtype.ptr(), &wanted)) {
+          fail(ErrorKind::type, std::string("frombuffer(): argument 'dtype' must be dtype, not ") +
+                                    type_name(dtype.ptr()));
+        }
+        const Tensor made = tensor_over_bytes(buffer.ptr(), wanted, count, offset);
+        if (requires_grad) made.set_requires_grad(true);
+        return nb::steal(wrap(made));
+      },
+      nb::arg("buffer"), nb::kw_only(), nb::arg("dtype"), nb::arg("count") = -1,
+      nb::arg("offset") = 0, nb::arg("requires_grad") = false,
+      "A 1-d tensor over the bytes of an object with a buffer, read as dtype.\n\n"
+      "count: number of elements, -1: as many as there are. offset: bytes to skip. A tensor over "
+      "read-only memory refuses writes. ValueError if the buffer has too few bytes, none, or (with "
+      "count=-1) not whole elements.");
+  // The dtype of a buffer's elements, or None.
+  m.def("_dtype_of_buffer", [](nb::handle exporter) {
+    Py_buffer view{};
+    if (PyObject_GetBuffer(exporter.ptr(), &view, PyBUF_FORMAT | PyBUF_STRIDES) < 0) {
+      PyErr_Clear();
+      return nb::object(nb::none());
+    }
+    const std::optional<DType> dtype = dtype_of_format(view.format);
+    PyBuffer_Release(&view);
+    return dtype ? nb::steal(wrap(*dtype)) : nb::object(nb::none());
+  });
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {

@@ -80,6 +80,9 @@ PyObject* is_complex_(PyObject* self, PyObject*) {
 PyObject* is_signed(PyObject* self, PyObject*) {
   return PyBool_FromLong(info(impl_of(self)->dtype).is_signed);
 }
+PyObject* is_inference(PyObject* self, PyObject*) {
+  return PyBool_FromLong(impl_of(self)->inference);
+}
 PyObject* is_contiguous_(PyObject* self, PyObject*) {
   return guarded([&] { return PyBool_FromLong(Borrowed(self)->is_contiguous()); });
 }
@@ -208,6 +211,8 @@ std::span<const PyMethodDef> own_methods() {
       {"is_floating_point", is_floating_point_, METH_NOARGS, "is_floating_point() -> bool"},
       {"is_complex", is_complex_, METH_NOARGS, "is_complex() -> bool"},
       {"is_signed", is_signed, METH_NOARGS, "is_signed() -> bool"},
+      {"is_inference", is_inference, METH_NOARGS,
+       "is_inference() -> bool\n\nWhether the tensor was made in inference mode."},
       {"is_contiguous", is_contiguous_, METH_NOARGS,
        "is_contiguous() -> bool\n\nWhether the elements lie row by row without gaps."},
       {"item", item, METH_NOARGS,

@@ -65,6 +65,7 @@ NB_MODULE(_C, m) {
   bind_ops(m);
   bind_create(m);
   bind_exchange(m);
+  bind_buffers(m);
   bind_autograd(m);
   bind_gc();
   bind_config(m);

@@ -211,6 +211,8 @@ std::span<const PyType_Slot> number_slots() {
       {Py_nb_inplace_floor_divide, slot<inplace_slot<by_table_inplace<&row_floor>>>()},
       {Py_nb_inplace_remainder, slot<inplace_slot<by_table_inplace<&row_remainder>>>()},
       {Py_nb_inplace_power, slot<power_inplace_slot>()},
+      {Py_nb_inplace_lshift, slot<inplace_slot<by_table_inplace<&row_left>>>()},
+      {Py_nb_inplace_rshift, slot<inplace_slot<by_table_inplace<&row_right>>>()},
       {Py_nb_inplace_and, slot<inplace_slot<by_table_inplace<&row_and>>>()},
       {Py_nb_inplace_or, slot<inplace_slot<by_table_inplace<&row_or>>>()},
       {Py_nb_inplace_xor, slot<inplace_slot<by_table_inplace<&row_xor>>>()},

@@ -186,6 +186,32 @@ PyObject* call(const Callable& c, const Signature& s, const Call& given, Parsed&
   return wrap_results(c, results);
 }
 
+// A call that PyTorch refuses may be one in the spelling of the array API standard: max(x,
+// keepdims=True), full(3, 1.0). Those are written in treadle/_array_api.py. Null: not one either.
+PyObject* call_as_standard(const Callable& c, const Call& given) {
+  thread_local bool inside = false;  // what a standard form calls is meant for PyTorch's
+  if (inside || c.form != Form::function) return nullptr;
+  inside = true;
+  struct Leave {
+    ~Leave() { inside = false; }
+  } leave;
+  nb::list args;
+  nb::dict kwargs;
+  for (Py_ssize_t i = 0; i < given.nargs; ++i) args.append(nb::handle(given.args[i]));
+  const Py_ssize_t keywords = given.kwnames ? PyTuple_Size(given.kwnames) : 0;
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    kwargs[nb::handle(PyTuple_GetItem(given.kwnames, i))] = nb::handle(given.args[given.nargs + i]);
+  }
+  try {
+    nb::object made = nb::module_::import_("treadle._array_api")
+                          .attr("call")(c.name.c_str(), nb::tuple(args), kwargs);
+    return made.is(nb::handle(Py_NotImplemented)) ? nullptr : made.release().ptr();
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_TypeError)) throw;
+    return nullptr;
+  }
+}
+
 [[noreturn]] void no_overload(const Callable& c, const Call& given) {
   std::string why;
   if (c.overloads.size() == 1) {
@@ -216,6 +242,7 @@ PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_
       Parsed parsed(s);
       if (parse(s, c.form, given, &parsed, nullptr)) return call(c, s, given, parsed);
     }
+    if (PyObject* made = call_as_standard(c, given)) return made;
     no_overload(c, given);
   });
 }

@@ -146,13 +146,66 @@ PyObject* get_t(PyObject* self, void*) {
 PyObject* get_mt(PyObject* self, void*) {
   return guarded([&] {
     const Borrowed t(self);
-    if (t->dim() < 2) {
+    if (t->dim() == 1) {
       fail(ErrorKind::runtime,
-           "tensor.mT is only supported on matrices or batches of matrices. Got " +
-               std::to_string(t->dim()) + "-D tensor.");
+           "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.");
     }
-    return wrap(transpose(*t, -2, -1));
+    return wrap(t->dim() == 0 ? alias(*t) : transpose(*t, -2, -1));
   });
+}
+PyObject* get_h(PyObject* self, void*) {
+  return guarded([&] {
+    const Borrowed t(self);
+    if (t->dim() != 2 && t->dim() != 0) {
+      fail(ErrorKind::runtime,
+           "tensor.H is only supported on matrices (2-D tensors). Got " + std::to_string(t->dim()) +
+               "-D tensor." +
+               (t->dim() > 2 ? " For batches of matrices, consider using tensor.mH" : ""));
+    }
+    return wrap(t->dim() == 0 ? conj(*t) : conj(transpose(*t, 0, 1)));
+  });
+}
+PyObject* get_mh(PyObject* self, void*) {
+  return guarded([&] {
+    const Borrowed t(self);
+    if (t->dim() == 1) {
+      fail(ErrorKind::runtime,
+           "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.");
+    }
+    return wrap(t->dim() == 0 ? conj(*t) : conj(transpose(*t, -2, -1)));
+  });
+}
+// The parts of complex numbers; assigning writes them.
+PyObject* get_real(PyObject* self, void*) {
+  return guarded([&] { return wrap(real(*Borrowed(self))); });
+}
+PyObject* get_imag(PyObject* self, void*) {
+  return guarded([&] {
+    const Borrowed t(self);
+    if (!is_complex(t->dtype())) {
+      fail(ErrorKind::type, "imag is not implemented for tensors with non-complex dtypes.");
+    }
+    return wrap(imag(*t));
+  });
+}
+int write_part(const Tensor& part, PyObject* value, const char* name) {
+  if (!value) fail(ErrorKind::runtime, std::string("cannot delete .") + name);
+  Scalar number;
+  if (is_tensor(value)) {
+    copy_(part, *Borrowed(value));
+  } else if (to_scalar(value, &number)) {
+    fill_(part, number);
+  } else {
+    fail(ErrorKind::type,
+         std::string(name) + " must be set to a Tensor or a number, not " + type_name(value));
+  }
+  return 0;
+}
+int set_real(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] { return write_part(real(*Borrowed(self)), value, "real"); });
+}
+int set_imag(PyObject* self, PyObject* value, void*) {
+  return guarded_int([&] { return write_part(imag(*Borrowed(self)), value, "imag"); });
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_is_cpu(PyObject* self, void*) {
@@ -187,6 +240,11 @@ PyGetSetDef attributes[] = {
      nullptr},
     {"T", get_t, nullptr, "A view with the dimensions reversed.", nullptr},
     {"mT", get_mt, nullptr, "A view with the last two dimensions swapped.", nullptr},
+    {"H", get_h, nullptr, "The conjugate transpose of a matrix.", nullptr},
+    {"mH", get_mh, nullptr, "The conjugate transpose of each matrix.", nullptr},
+    {"real", get_real, set_real, "A view of the real parts; of a real tensor itself.", nullptr},
+    {"imag", get_imag, set_imag,
+     "A view of the imaginary parts. TypeError for dtypes that have none.", nullptr},
     {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
     {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr},
     {"is_sparse", get_false, nullptr, nullptr, nullptr},
@@ -297,6 +355,7 @@ void bind_tensor(nb::module_& m) {
                                  nb::is_weak_referenceable(), nb::type_slots(slots.data()),
                                  "An n-dimensional array of one dtype, with gradients.");
   types.tensor = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.attr("__module__") = "treadle";
   tensor_dict_offset = dict_offset_of(types.tensor);
   const nb::object first = nb::inst_alloc(c);  // never marked ready, so nothing is destroyed
   types.box_offset =

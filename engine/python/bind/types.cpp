@@ -13,6 +13,7 @@ namespace {
 const char* const kDeviceNames[] = {"cpu", "cuda", "meta"};
 
 PyDevice parse_device(const std::string& text) {
+  if (text.empty()) fail(ErrorKind::runtime, "Device string must not be empty");
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
   for (int k = 0; k < 3; ++k) {
@@ -23,7 +24,8 @@ PyDevice parse_device(const std::string& text) {
     const char* first = text.data() + colon + 1;
     const char* last = text.data() + text.size();
     const auto [end, error] = std::from_chars(first, last, index);
-    if (error != std::errc{} || end != last || index < 0 || index > 127) {
+    const bool zero_first = last - first > 1 && *first == '0';
+    if (error != std::errc{} || end != last || index < 0 || index > 127 || zero_first) {
       fail(ErrorKind::runtime, "Invalid device string: '" + text + "'");
     }
     device.value.index = static_cast<std::int8_t>(index);
@@ -44,11 +46,29 @@ void bind_dtype(nb::module_& m) {
   auto c = nb::class_<PyDType>(m, "dtype", nb::is_final(),
                                "Type of the elements of a tensor: float32, int64, bool, ...");
   types.dtype = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.attr("__module__") = "treadle";  // where it is public
   c.def_prop_ro(
        "itemsize", [](PyDType d) { return item_size(d.value); }, "bytes of one element")
       .def_prop_ro("is_floating_point", [](PyDType d) { return is_floating(d.value); })
       .def_prop_ro("is_complex", [](PyDType d) { return is_complex(d.value); })
       .def_prop_ro("is_signed", [](PyDType d) { return info(d.value).is_signed; })
+      .def(
+          "to_complex",
+          [](PyDType d) {
+            if (is_complex(d.value)) return nb::steal(wrap(d.value));
+            if (d.value == DType::float32) return nb::steal(wrap(DType::complex64));
+            if (d.value == DType::float64) return nb::steal(wrap(DType::complex128));
+            fail(ErrorKind::runtime,
+                 "Unknown Complex ScalarType for " + std::string(info(d.value).scalar));
+          },
+          "the complex dtype whose parts are of this one")
+      .def(
+          "to_real",
+          [](PyDType d) {
+            if (!is_complex(d.value)) return nb::steal(wrap(d.value));
+            return nb::steal(wrap(d.value == DType::complex64 ? DType::float32 : DType::float64));
+          },
+          "the dtype of the parts of this complex one; of others itself")
       .def("__repr__", [](PyDType d) { return repr(d.value); })
       // A string: pickle finds the object under this name in the module, so that copies stay the
       // same object.
@@ -78,29 +98,59 @@ void bind_dtype(nb::module_& m) {
       "set_default_dtype",
       [](nb::handle d) {
         DType dtype{};
-        if (!to_dtype(d.ptr(), &dtype)) fail(ErrorKind::type, "d must be a dtype");
+        if (!to_dtype(d.ptr(), &dtype)) {
+          fail(ErrorKind::type,
+               "invalid dtype object: only floating-point types are supported as the default type");
+        }
         set_default_dtype(dtype);
       },
-      nb::arg("d"), "Sets the dtype of new floating-point tensors. TypeError unless floating.");
+      nb::arg("d").none(),
+      "Sets the dtype of new floating-point tensors. TypeError unless floating.");
   m.def(
       "promote_types",
       [](PyDType a, PyDType b) { return nb::steal(wrap(promote_types(a.value, b.value))); },
       nb::arg("type1"), nb::arg("type2"), "The smallest dtype that both convert to.");
   m.def(
-      "can_cast", [](PyDType from, PyDType to) { return can_cast(from.value, to.value); },
+      "can_cast",
+      [](nb::handle from, PyDType to) {
+        DType dtype{};
+        if (is_tensor(from.ptr())) {
+          dtype = impl_of(from.ptr())->dtype;
+        } else if (!to_dtype(from.ptr(), &dtype)) {
+          fail(ErrorKind::type, std::string("can_cast(): argument 'from_' must be a dtype or a "
+                                            "Tensor, not ") +
+                                    type_name(from.ptr()));
+        }
+        return can_cast(dtype, to.value);
+      },
       nb::arg("from_"), nb::arg("to"),
-      "Whether a conversion is allowed under the rules of promotion.");
+      "Whether a conversion of a dtype, or of a tensor's, is allowed under the rules of "
+      "promotion.");
 }
 
 void bind_device(nb::module_& m) {
   auto c = nb::class_<PyDevice>(m, "device", nb::is_final(),
                                 "Where a tensor lives: device('cpu'), device('cuda', 1).");
   types.device = reinterpret_cast<PyTypeObject*>(c.ptr());
+  c.attr("__module__") = "treadle";
   c.def(
        "__init__",
        [](PyDevice* self, nb::handle type, std::optional<int> index) {
          if (Py_TYPE(type.ptr()) == types.device) {
+           if (index) {
+             fail(ErrorKind::type,
+                  "device(): argument 'type' (position 1) must be str, not device, where an index "
+                  "is given");
+           }
            new (self) PyDevice(*nb::inst_ptr<PyDevice>(type));
+           return;
+         }
+         if (PyLong_CheckExact(type.ptr()) && !index) {  // of the accelerator, as in PyTorch
+           const int number = nb::cast<int>(type);
+           if (number < 0 || number > 127) {
+             fail(ErrorKind::runtime, "Device index must not be negative");
+           }
+           new (self) PyDevice{{Device::Kind::cuda, static_cast<std::int8_t>(number)}, true};
            return;
          }
          if (!PyUnicode_Check(type.ptr())) {
@@ -122,7 +172,7 @@ void bind_device(nb::module_& m) {
          }
          new (self) PyDevice(d);
        },
-       nb::arg("type"), nb::arg("index") = nb::none())
+       nb::arg("type").none(), nb::arg("index") = nb::none())
       .def_prop_ro("type",
                    [](const PyDevice& d) { return kDeviceNames[static_cast<int>(d.value.kind)]; })
       .def_prop_ro("index",
@@ -151,8 +201,10 @@ void bind_device(nb::module_& m) {
              return static_cast<int>(d.value.kind) * 256 + (d.has_index ? d.value.index + 1 : 0);
            })
       .def("__reduce__", [](const PyDevice& d) {
+        const char* type = kDeviceNames[static_cast<int>(d.value.kind)];
         return nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(types.device)),
-                              nb::make_tuple(device_text(d)));
+                              d.has_index ? nb::make_tuple(type, static_cast<int>(d.value.index))
+                                          : nb::make_tuple(type));
       });
 }
 
@@ -177,12 +229,15 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
       return guarded([&]() -> PyObject* {
         const std::string name = type_name(item);
         Py_DECREF(made);
-        fail(ErrorKind::type, "Size() takes an iterable of 'int' (item " + std::to_string(i) +
+        const std::string module = repr(DType::boolean);
+        fail(ErrorKind::type, module.substr(0, module.find('.')) +
+                                  ".Size() takes an iterable of 'int' (item " + std::to_string(i) +
                                   " is '" + name + "')");
       });
     }
-    if (PyLong_Check(item)) continue;
-    PyObject* number = PyNumber_Index(item);
+    if (PyLong_CheckExact(item)) continue;
+    // Of bool and other kinds of int the plain one.
+    PyObject* number = PyLong_Check(item) ? PyNumber_Positive(item) : PyNumber_Index(item);
     if (!number || PyTuple_SetItem(made, i, number) < 0) {
       Py_DECREF(made);
       return nullptr;
@@ -215,6 +270,19 @@ PyObject* size_concat(PyObject* self, PyObject* other) {
   return as_size(base(self, other));
 }
 
+// (1, 2) + Size too: Python asks the right operand first if it is of a subclass.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a)) Py_RETURN_NOTIMPLEMENTED;
+  if (!PyTuple_Check(b)) {
+    return guarded([&]() -> PyObject* {
+      const std::string text = repr(DType::boolean);
+      fail(ErrorKind::type, std::string("can only concatenate tuple (not ") + type_name(b) +
+                                ") to " + text.substr(0, text.find('.')) + ".Size");
+    });
+  }
+  return size_concat(a, b);
+}
+
 PyObject* size_repeat(PyObject* self, Py_ssize_t n) {
   auto base = reinterpret_cast<ssizeargfunc>(PyType_GetSlot(&PyTuple_Type, Py_sq_repeat));
   return as_size(base(self, n));
@@ -229,7 +297,7 @@ PyObject* size_numel(PyObject* self, PyObject*) {
 }
 
 PyObject* size_reduce(PyObject* self, PyObject*) {
-  PyObject* plain = PySequence_List(self);
+  PyObject* plain = PyTuple_GetSlice(self, 0, PyTuple_Size(self));
   if (!plain) return nullptr;
   return Py_BuildValue("(O(N))", types.size, plain);
 }
@@ -246,6 +314,7 @@ void bind_size(nb::module_& m) {
       {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
       {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
       {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+      {Py_nb_add, reinterpret_cast<void*>(size_add)},
       {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
       {Py_tp_methods, methods},
       {0, nullptr},

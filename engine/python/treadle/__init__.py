@@ -25,6 +25,40 @@ if TYPE_CHECKING:
     from . import random as random
     from . import testing as testing
     from . import utils as utils
+    from ._array_api import astype as astype
+    from ._array_api import bitwise_invert as bitwise_invert
+    from ._array_api import broadcast_arrays as broadcast_arrays
+    from ._array_api import cumulative_prod as cumulative_prod
+    from ._array_api import cumulative_sum as cumulative_sum
+    from ._array_api import expand_dims as expand_dims
+    from ._array_api import matrix_transpose as matrix_transpose
+    from ._array_api import permute_dims as permute_dims
+    from ._array_api import repeat as repeat
+    from ._array_api import unique_all as unique_all
+    from ._array_api import unique_counts as unique_counts
+    from ._array_api import unique_inverse as unique_inverse
+    from ._array_api import unique_values as unique_values
+    from ._array_api import unstack as unstack
+    from ._array_api import vecdot as vecdot
+    from ._convert import asarray as asarray
+    from ._dtypes import finfo as finfo
+    from ._dtypes import iinfo as iinfo
+    from ._dtypes import isdtype as isdtype
+    from ._dtypes import result_type as result_type
+    from ._legacy import get_default_device as get_default_device
+    from ._legacy import set_default_device as set_default_device
+    from ._legacy import set_default_tensor_type as set_default_tensor_type
+    from ._legacy import typename as typename
+    from ._predicates import is_complex as is_complex
+    from ._predicates import is_conj as is_conj
+    from ._predicates import is_floating_point as is_floating_point
+    from ._predicates import is_inference as is_inference
+    from ._predicates import is_neg as is_neg
+    from ._predicates import is_nonzero as is_nonzero
+    from ._predicates import is_same_size as is_same_size
+    from ._predicates import is_signed as is_signed
+    from ._predicates import is_storage as is_storage
+    from ._predicates import numel as numel
     from ._print import set_printoptions as set_printoptions
     from .functional import chain_matmul as chain_matmul
     from .functional import einsum as einsum
@@ -43,10 +77,41 @@ _SUBMODULES = (
     "testing",
     "utils",
 )
+# Where the names are that load when they are first used.
 _LAZY = {
     "set_printoptions": "_print",
     **dict.fromkeys(("chain_matmul", "einsum", "tensordot"), "functional"),
-}
+    "asarray": "_convert",
+    "finfo": "_dtypes",
+    "iinfo": "_dtypes",
+    "isdtype": "_dtypes",
+    "result_type": "_dtypes",
+    **dict.fromkeys(
+        (
+            "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor",
+            "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
+            "get_default_device", "set_default_device", "set_default_tensor_type", "typename",
+        ),
+        "_legacy",
+    ),
+    **dict.fromkeys(
+        (
+            "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero",
+            "is_same_size", "is_signed", "is_storage", "numel",
+        ),
+        "_predicates",
+    ),
+    **dict.fromkeys(
+        (
+            "__array_namespace_info__", "astype", "bitwise_invert", "broadcast_arrays",
+            "cumulative_prod", "cumulative_sum", "expand_dims", "matrix_transpose", "permute_dims",
+            "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
+            "vecdot",
+        ),
+        "_array_api",
+    ),
+}  # fmt: skip
+__array_api_version__ = "2024.12"
 
 e = 2.718281828459045
 pi = 3.141592653589793
@@ -58,21 +123,6 @@ newaxis = None
 def is_tensor(obj: object) -> bool:
     """Whether obj is a Tensor."""
     return isinstance(obj, _C.Tensor)
-
-
-def is_floating_point(input: _C.Tensor) -> bool:
-    """Whether the tensor's dtype is a floating-point one."""
-    return input.is_floating_point()
-
-
-def is_complex(input: _C.Tensor) -> bool:
-    """Whether the tensor's dtype is complex."""
-    return input.is_complex()
-
-
-def numel(input: _C.Tensor) -> int:
-    """Number of elements."""
-    return input.numel()
 
 
 def __getattr__(name: str) -> object:

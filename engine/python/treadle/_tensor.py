@@ -90,18 +90,37 @@ class AccumulateGrad:
 # --- conversion -----------------------------------------------------------------------------------
 
 
+def prefix() -> str:
+    """What the package calls itself in texts: the first part of a dtype's name."""
+    return str(_C.float32).split(".")[0]
+
+
+def type_word(dtype: Any) -> str:
+    """ "Float" of float32, as old type names and messages have it."""
+    return _TYPE_NAMES[str(dtype).rpartition(".")[2]]
+
+
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without dtype the type's name ("treadle.FloatTensor"), else a converted tensor."""
+    """Without dtype the type's name ("treadle.FloatTensor"), else a converted tensor.
+
+    dtype: a dtype, a name, or a type such as FloatTensor. ValueError for a name that is none.
+    """
     if dtype is None:
-        return (
-            f"{str(self.dtype).split('.')[0]}.{_TYPE_NAMES[str(self.dtype).split('.')[-1]]}Tensor"
-        )
+        return f"{prefix()}.{type_word(self.dtype)}Tensor"
     if isinstance(dtype, str):
-        name = dtype.split(".")[-1]
+        name = dtype.rpartition(".")[2]
         found = [d for d, n in _TYPE_NAMES.items() if n + "Tensor" == name]
         if not found:
             raise ValueError(f"invalid type: '{dtype}'")
+        if ".cuda." in dtype:
+            raise NotImplementedError(f"type({dtype!r}): this build has only the cpu device")
         dtype = _C._dtype(found[0])
+    elif hasattr(dtype, "dtype") and not isinstance(dtype, Tensor):  # FloatTensor
+        dtype = dtype.dtype
+    if not isinstance(dtype, _C.dtype):
+        if hasattr(dtype, "__name__"):
+            raise ValueError(f"invalid type: '{dtype.__name__}'")
+        raise TypeError("dtype must be a type, str, or dtype object")
     return self.to(dtype)
 
 
@@ -111,11 +130,16 @@ _TYPE_NAMES = {
     "float32": "Float",
     "float64": "Double",
     "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
     "int8": "Char",
     "int16": "Short",
     "int32": "Int",
     "int64": "Long",
     "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
 }
 
 
@@ -195,8 +219,10 @@ def __dlpack__(
 
     BufferError if the tensor requires grad, or is read-only and the consumer can't know it.
     """
+    if stream is not None and not isinstance(stream, int):
+        raise TypeError("stream must be ``int`` or ``none``")
     if stream not in (None, -1):
-        raise BufferError("stream must be None: this tensor is on the CPU")
+        raise AssertionError("stream should be None on cpu.")
     return _C._to_dlpack(self, max_version, dl_device, copy)
 
 
@@ -288,6 +314,11 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
     return self.shape == other.shape
 
 
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Tensor(...) with the dtype of this tensor: from sizes, or from a sequence of numbers."""
+    return _C._legacy_typed(self.dtype, *args, **kwargs)
+
+
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -295,8 +326,64 @@ def new_tensor(
     return _C.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
 
 
+# --- the array API standard -----------------------------------------------------------------------
+
+
+def __array_namespace__(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The package, which is the array API's namespace. ValueError for a version it doesn't have."""
+    import sys
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"version {api_version!r} of the array API standard isn't supported")
+    return sys.modules[__package__ or "treadle"]
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device, "cpu" or a device object; itself if it is there already."""
+    if stream is not None:
+        raise ValueError("stream must be None: this tensor is on the CPU")
+    return self.to(_C.device(device))
+
+
+def is_conj(self: Tensor) -> bool:
+    """Whether conj() is still to be done: never, it is done at once."""
+    return False
+
+
+def is_neg(self: Tensor) -> bool:
+    """Whether neg() is still to be done: never, it is done at once."""
+    return False
+
+
+def resolve_conj(self: Tensor) -> Tensor:
+    """The tensor itself: conj() is done at once."""
+    return self
+
+
+def resolve_neg(self: Tensor) -> Tensor:
+    """The tensor itself: neg() is done at once."""
+    return self
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the number in a tensor of one element isn't 0. RuntimeError for any other."""
+    return bool(self)
+
+
+def __complex__(self: Tensor) -> complex:
+    return complex(self.item())
+
+
+def __imatmul__(self: Tensor, other: Tensor) -> Tensor:
+    if not isinstance(other, Tensor):
+        return NotImplemented
+    return self.copy_(self @ other)
+
+
 METHODS = (
-    backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new_tensor, numpy,
+    backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
+    __array_namespace__, to_device, __complex__, __imatmul__, is_conj, is_neg, is_nonzero,
+    resolve_conj, resolve_neg,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, is_same_size,
 )  # fmt: skip

@@ -1,0 +1,138 @@
+"""The array API standard: the namespace, its own functions, and its forms of PyTorch's.
+
+The standard's own suite (data-apis/array-api-tests) runs beside these tests.
+"""
+
+import math
+
+import pytest
+import treadle as xp
+
+
+def test_namespace():
+    x = xp.ones(2)
+    assert x.__array_namespace__() is xp and xp.__array_api_version__ == "2024.12"
+    with pytest.raises(ValueError, match="version"):
+        x.__array_namespace__(api_version="1999.1")
+    info = xp.__array_namespace_info__()
+    assert info.default_device() == x.device and info.devices() == [x.device]
+    assert info.default_dtypes()["real floating"] is xp.float32
+    assert list(info.dtypes(kind=("bool", "unsigned integer"))) == [
+        "bool", "uint8", "uint16", "uint32", "uint64",
+    ]  # fmt: skip
+    assert info.capabilities()["max dimensions"] == 64
+    with pytest.raises(ValueError):
+        info.dtypes(kind="strange")
+    assert x.to_device("cpu") is x
+
+
+@pytest.mark.parametrize(
+    "a, b, common",
+    [
+        ("uint16", "bool", "uint16"), ("uint16", "int8", "int32"), ("uint32", "int32", "int64"),
+        ("uint8", "uint64", "uint64"), ("uint64", "complex64", "complex64"),
+        ("uint16", "int16", "int32"), ("int64", "uint32", "int64"),
+    ],
+)  # fmt: skip
+def test_unsigned_integers_promote(a, b, common):
+    a, b, common = (getattr(xp, name) for name in (a, b, common))
+    assert xp.promote_types(a, b) == xp.promote_types(b, a) == common
+    assert xp.result_type(a, b) == common
+    assert (xp.ones(2, dtype=a) + xp.ones(2, dtype=b)).dtype == common
+
+
+def test_no_common_dtype():
+    with pytest.raises(RuntimeError, match="not supported"):
+        xp.promote_types(xp.uint64, xp.int8)
+
+
+def test_result_type():
+    x = xp.ones(2, dtype=xp.int8)
+    assert xp.result_type(x, 3) == xp.int8 and xp.result_type(x, 3.5) == xp.float32
+    assert xp.result_type(x, xp.tensor(1)) == xp.int8
+    assert xp.result_type(xp.float64, 1j) == xp.complex128
+    assert xp.result_type(1, 2) == xp.int64
+    with pytest.raises(TypeError):
+        xp.result_type("a")
+
+
+def test_limits():
+    f = xp.finfo(xp.complex64)
+    assert (f.bits, f.eps, f.dtype) == (32, 2.0**-23, xp.float32)
+    assert f == xp.finfo(xp.float32) == xp.finfo(xp.ones(1)) == xp.finfo()
+    assert repr(xp.finfo(xp.bfloat16)) == (
+        "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, "
+        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=bfloat16)"
+    )
+    assert xp.iinfo(xp.int8).min == -128 and xp.iinfo(xp.uint64).max == 2**64 - 1
+    assert repr(xp.iinfo(xp.uint64)) == "iinfo(min=0, max=1.84467e+19, dtype=uint64)"
+    for ask, dtype in ((xp.finfo, xp.int8), (xp.iinfo, xp.float32), (xp.iinfo, xp.bool)):
+        with pytest.raises(TypeError):
+            ask(dtype)
+
+
+def test_isdtype():
+    assert xp.isdtype(xp.int8, "signed integer") and xp.isdtype(xp.int8, ("bool", "integral"))
+    assert xp.isdtype(xp.float32, xp.float32) and not xp.isdtype(xp.bool, "numeric")
+    with pytest.raises(ValueError):
+        xp.isdtype(xp.bool, "float")
+
+
+def test_shapes():
+    x = xp.arange(6).reshape(2, 3)
+    assert xp.expand_dims(x, axis=-1).shape == (2, 3, 1)
+    assert xp.permute_dims(x, (1, 0)).shape == (3, 2) == xp.matrix_transpose(x).shape
+    assert [y.tolist() for y in xp.unstack(x, axis=1)] == [[0, 3], [1, 4], [2, 5]]
+    assert [y.shape for y in xp.broadcast_arrays(x, xp.ones(3))] == [(2, 3), (2, 3)]
+    assert xp.astype(x, xp.int64, copy=False) is x and xp.astype(x, xp.int64) is not x
+    with pytest.raises(IndexError):
+        xp.expand_dims(x, axis=3)
+
+
+def test_sets():
+    x = xp.tensor([[3.0, 1.0], [math.nan, 1.0]])
+    values, indices, inverse, counts = xp.unique_all(x)
+    assert values[:2].tolist() == [1, 3] and math.isnan(values[2].item())
+    assert counts.tolist() == [2, 1, 1] and indices.tolist() == [1, 0, 2]
+    assert inverse.tolist() == [[1, 0], [2, 0]]
+    assert xp.unique_values(xp.tensor([2, 1, 2])).tolist() == [1, 2]
+    assert xp.unique_counts(xp.tensor([True, False, True])).counts.tolist() == [1, 2]
+    assert xp.unique_inverse(xp.empty(0)).values.shape == (0,)
+    z = xp.tensor([1 + 2j, 1 + 1j, 1 + 2j])
+    assert xp.unique_values(z).tolist() == [1 + 1j, 1 + 2j]
+
+
+def test_sums():
+    x = xp.tensor([1, 2, 3], dtype=xp.int8)
+    assert xp.cumulative_sum(x).tolist() == [1, 3, 6]
+    assert xp.cumulative_sum(x, include_initial=True).tolist() == [0, 1, 3, 6]
+    with pytest.raises(ValueError, match="axis"):
+        xp.cumulative_sum(xp.ones(2, 2))
+    z = xp.tensor([1j, 2.0])
+    assert xp.vecdot(z, z).item() == 5
+    assert xp.vecdot(x, x).dtype == xp.int8
+
+
+def test_forms_that_pytorch_refuses():
+    x = xp.arange(6.0).reshape(2, 3)
+    assert xp.max(x, keepdims=True).tolist() == [[5]]
+    assert xp.min(x, axis=(0, 1)).item() == 0
+    assert xp.prod(x + 1, axis=(0, 1)).item() == 720
+    assert xp.concat([x, x], axis=None).shape == (12,)
+    assert xp.flip(x).tolist() == [[5, 4, 3], [2, 1, 0]]
+    assert xp.full(3, 1.0).tolist() == [1, 1, 1]
+    assert xp.eye(2, 3, k=1).tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert xp.arange(0, stop=3, step=2).tolist() == [0, 2]
+    assert xp.linspace(0, 1, num=2, endpoint=False).tolist() == [0, 0.5]
+    assert xp.reshape(x, (6,), copy=True).data_ptr() != x.data_ptr()
+    assert xp.tril(x, k=-1).tolist() == [[0, 0, 0], [3, 0, 0]]
+
+
+def test_pytorch_answers_first():
+    x = xp.arange(6.0).reshape(2, 3)
+    assert xp.max(x, axis=0).indices.tolist() == [1, 1, 1]
+    assert xp.equal(x, x) is True
+    with pytest.raises(TypeError, match="sum"):
+        xp.sum(x, sideways=True)
+    with pytest.raises(TypeError, match="max"):
+        xp.max("a", keepdims=True)
