@@ -21,6 +21,12 @@ set(treadle_sources
   ops/gather.cpp
   ops/indexing.cpp
   ops/linalg.cpp
+  ops/linalg_eig.cpp
+  ops/linalg_factor.cpp
+  ops/linalg_functions.cpp
+  ops/linalg_norm.cpp
+  ops/linalg_qr.cpp
+  ops/linalg_solve.cpp
   ops/map.cpp
   ops/map_node.cpp
   ops/matmul.cpp

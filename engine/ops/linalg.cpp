@@ -1,6 +1,7 @@
 #include "engine/ops/linalg.h"
 
-#include <functional>
+#include <algorithm>
+#include <string_view>
 
 #include "engine/core/iter.h"
 
@@ -168,17 +169,58 @@ void check_solvable_shapes(const Tensor& a, const Tensor& b, bool left, const ch
                                matrix_sizes(b) + ")");
 }
 
-void check_info(const Tensor& info, const char* op, const std::function<std::string(int)>& text) {
+void check_info(const Tensor& info, const char* op) {
   const Tensor flat = contiguous(detach(info));
   const std::int32_t* codes = flat.data_as<std::int32_t>();
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    if (codes[i] == 0) continue;
-    const std::string where =
-        info.dim() > 0 ? "(Batch element " + std::to_string(i) + "): " : std::string();
-    fail(ErrorKind::linalg, std::string(op) + ": " + where + text(codes[i]));
+  const auto bad = std::find_if(codes, codes + flat.numel(), [](std::int32_t c) { return c != 0; });
+  if (bad == codes + flat.numel()) return;
+  const std::string_view name = op;
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  const std::string code = std::to_string(*bad);
+  std::string text = name.data() + std::string(": ");
+  if (info.dim() > 0) text += "(Batch element " + std::to_string(bad - codes) + "): ";
+  if (has("inv")) {
+    text += "The diagonal element " + code +
+            " is zero, the inversion could not be completed because the input matrix is singular.";
+  } else if (has("solve")) {
+    text += "The solver failed because the input matrix is singular.";
+  } else if (has("cholesky")) {
+    text +=
+        "The factorization could not be completed because the input is not positive-definite "
+        "(the leading minor of order " +
+        code + " is not positive-definite).";
+  } else if (has("svd")) {
+    text += *bad < 0 ? "The algorithm failed to converge because the input matrix contained "
+                       "non-finite values."
+                     : "The algorithm failed to converge because the input matrix is "
+                       "ill-conditioned or has too many repeated singular values (error code: " +
+                           code + ").";
+  } else if (has("eig")) {
+    text +=
+        "The algorithm failed to converge because the input matrix is ill-conditioned or has "
+        "too many repeated eigenvalues (error code: " +
+        code + ").";
+  } else if (has("lstsq")) {
+    text +=
+        "The least squares solution could not be computed because the input matrix does not "
+        "have full rank (error code: " +
+        code + ").";
+  } else if (has("lu_factor")) {
+    fail(ErrorKind::runtime,
+         text + "U[" + code + "," + code +
+             "] is zero and using it on lu_solve would result in a division by zero. If you still "
+             "want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+             "linalg.lu_factor_ex(A, pivot)");
+  } else {
+    text += "The factorization met a zero at " + code + ".";
   }
+  fail(ErrorKind::linalg, text);
 }
 
+Tensor new_info(const Tensor& t) {
+  const NoGrad off;
+  return zeros(batch_shape(t), DType::int32);
+}
 Dims batch_shape(const Tensor& t) {
   Dims shape = t.shape();
   shape.resize(shape.size() - 2);

@@ -2,7 +2,6 @@
 // PyTorch's words, small differentiable pieces of derivative formulas, and the column-major copies
 // that LAPACK works on. Matrices are the last two dimensions.
 #pragma once
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -50,6 +49,8 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
 Tensor vector_norm(const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim,
                    std::optional<DType> dtype);
 Tensor vector_norm(const Tensor& self, double ord = 2, const Dims& dim = {}, bool keepdim = false);
+// The gradient of A from that of its pseudoinverse p.
+Tensor pinv_gradient(const Tensor& g, const Tensor& p, const Tensor& a);
 Tensor pinv(const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermitian);
 
 // --- checks --------------------------------------------------------------------------------------
@@ -68,11 +69,15 @@ void check_same_dtype(const Tensor& a, const Tensor& b, const char* op, const ch
 // For A X = B or X A = B.
 void check_solvable_shapes(const Tensor& a, const Tensor& b, bool left, const char* op);
 
-// Throws Error{linalg} for the first number in `info` that isn't 0: prefix + text(number).
-void check_info(const Tensor& info, const char* op, const std::function<std::string(int)>& text);
+// Throws Error{linalg} for the first of LAPACK's numbers that isn't 0. The text follows from the
+// name of the op, as in PyTorch: what "inv", "solve", "cholesky", "svd", "eig", "lstsq" and
+// "lu_factor" in it mean.
+void check_info(const Tensor& info, const char* op);
 
 // --- LAPACK's side -------------------------------------------------------------------------------
 
+// Numbers of LAPACK's for each matrix of t.
+Tensor new_info(const Tensor& t);
 // The dimensions before the last two, and how many matrices they make.
 Dims batch_shape(const Tensor& t);
 Dims batch_broadcast(const Tensor& a, const Tensor& b);
@@ -96,7 +101,13 @@ Tensor copy_columns(const Tensor& t);
 template <class F, std::size_t N>
 void record_all(const char* name, const Tensor* const (&results)[N],
                 std::initializer_list<const Tensor*> inputs, F f) {
-  const Ref<Node> node = make_node(name, inputs, std::move(f));
+  // The gradients end with the last output that has one.
+  const auto all = [f = std::move(f)](Node& n, const Gradients& g) {
+    Gradients grads = g;
+    grads.resize(N);
+    return f(n, grads);
+  };
+  const Ref<Node> node = make_node(name, inputs, all);
   std::uint32_t nr = 0;
   for (const Tensor* r : results) {
     if (is_differentiable(r->dtype())) set_history(*r, node, nr);

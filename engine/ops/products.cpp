@@ -378,8 +378,11 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> n) {
   }
   const std::int64_t columns = n.value_or(x.dim() > 0 ? x.size(-1) : 1);
   if (columns <= 1) fail(ErrorKind::runtime, "N must be greater than 1.");
-  std::vector<Tensor> powers{ones_like(x)};
-  for (std::int64_t i = 1; i < columns; ++i) powers.push_back(i == 1 ? x : mul(powers.back(), x));
+  const Tensor base = x.dim() > 0 ? x : unsqueeze(x, 0);
+  std::vector<Tensor> powers{ones_like(base)};
+  for (std::int64_t i = 1; i < columns; ++i) {
+    powers.push_back(i == 1 ? base : mul(powers.back(), base));
+  }
   return stack(powers, -1);
 }
 

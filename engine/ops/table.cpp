@@ -62,9 +62,11 @@ const Table& the_table() {
   static const Table table = [] {
     Table t;
     for (const auto rows :
-         {elementwise_ops(), view_ops(), copy_ops(), creation_ops(), random_ops(), indexing_ops(),
-          gather_ops(), reduction_ops(), matmul_ops(), product_ops(), einsum_ops(), nn_ops(),
-          complex_ops(), composite_ops()}) {
+         {elementwise_ops(),     view_ops(),     copy_ops(),    creation_ops(),
+          random_ops(),          indexing_ops(), gather_ops(),  reduction_ops(),
+          matmul_ops(),          product_ops(),  einsum_ops(),  factor_ops(),
+          solve_ops(),           qr_ops(),       eig_ops(),     norm_ops(),
+          matrix_function_ops(), nn_ops(),       complex_ops(), composite_ops()}) {
       t.ops.insert(t.ops.end(), rows.begin(), rows.end());
     }
     const auto name = [](const OpDef& op) {
