@@ -19,7 +19,9 @@ set(treadle_sources
   ops/einsum.cpp
   ops/elementwise.cpp
   ops/gather.cpp
+  ops/index_more.cpp
   ops/indexing.cpp
+  ops/layout.cpp
   ops/linalg.cpp
   ops/linalg_eig.cpp
   ops/linalg_factor.cpp
@@ -32,12 +34,17 @@ set(treadle_sources
   ops/matmul.cpp
   ops/nn.cpp
   ops/out.cpp
+  ops/parts.cpp
   ops/products.cpp
   ops/random.cpp
   ops/reduce.cpp
   ops/reductions.cpp
+  ops/scatter.cpp
   ops/schema.cpp
+  ops/sequence.cpp
+  ops/shape.cpp
   ops/slices.cpp
   ops/strided.cpp
   ops/table.cpp
+  ops/view_inplace.cpp
   ops/views.cpp)

@@ -5,6 +5,7 @@
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
 #include "engine/ops/names.h"
+#include "engine/ops/strided.h"
 
 namespace treadle {
 
@@ -191,10 +192,8 @@ class CopySlices final : public Node {
       : Node(inner->edge_count()),
         shape_(base.shape()),
         strides_(base.strides()),
-        offset_(base.impl()->offset),
-        view_shape_(view.shape()),
-        view_strides_(view.strides()),
-        view_offset_(view.impl()->offset),
+        start_(base.impl()->offset % 2),
+        window_(base, view),
         inner_(std::move(inner)) {
     edge(0) = gradient_edge(base);
     for (std::uint32_t i = 1; i < edge_count(); ++i) edge(i) = inner_->edge(i);
@@ -206,10 +205,15 @@ class CopySlices final : public Node {
   void references(ReferenceVisitor& visitor) const override { visitor.node(*inner_); }
   Gradients apply(Gradients grads) override {
     if (!grads[0].defined()) return Gradients(edge_count());
-    // A copy in the base's own layout, so that the view's geometry applies to it.
-    const Tensor all = empty_strided(shape_, strides_, grads[0].dtype());
+    // A copy in the base's own layout, so that the view's geometry applies to it; at an odd place
+    // if the base is, so that pairs of numbers are complex numbers where they were.
+    Dims shape = shape_;
+    std::int64_t elements = start_ + 1;
+    for (std::int64_t i = 0; i < shape.size(); ++i)
+      elements += shape[i] > 0 ? (shape[i] - 1) * strides_[i] : 0;
+    const Tensor all = as_strided(empty({elements}, grads[0].dtype()), shape, strides_, start_);
     copy_(all, grads[0]);
-    const Tensor slice = as_strided(all, view_shape_, view_strides_, view_offset_ - offset_);
+    const Tensor slice = window_.look(all, start_);
     Gradients result = inner_->apply({clone(slice)});
     if (needs(0)) {
       if (result[0].defined())
@@ -223,9 +227,8 @@ class CopySlices final : public Node {
 
  private:
   Dims shape_, strides_;
-  std::int64_t offset_;
-  Dims view_shape_, view_strides_;
-  std::int64_t view_offset_;
+  std::int64_t start_;
+  Window window_;
   Ref<Node> inner_;
 };
 

@@ -54,7 +54,8 @@ Dims broadcast_strides(const Tensor& t, const Dims& shape) {
   return result;
 }
 
-// Are all elements distinct and without holes, in some order of dimensions?
+}  // namespace
+
 bool is_dense(const Tensor& t) {
   Dims order(t.dim(), 0);
   for (std::int64_t i = 0; i < t.dim(); ++i) order[i] = i;
@@ -70,8 +71,6 @@ bool is_dense(const Tensor& t) {
   }
   return true;
 }
-
-}  // namespace
 
 Dims broadcast_shapes(const Dims& a, const Dims& b) {
   const std::int64_t n = std::max(a.size(), b.size());
@@ -140,7 +139,10 @@ void check_internal_overlap(const Tensor& out) {
 void check_overlap(const Tensor& out, std::span<const Tensor* const> inputs) {
   check_internal_overlap(out);
   for (const Tensor* t : inputs) {
-    if (!t->defined() || same(*t, out) || t->impl()->storage != out.impl()->storage) continue;
+    if (!t->defined() || same(*t, out) ||
+        !t->impl()->storage->shares_memory(*out.impl()->storage)) {
+      continue;
+    }
     if (t->numel() == 0 || out.numel() == 0 || !is_dense(*t) || !is_dense(out)) continue;
     const char* a = out.data();
     const char* b = t->data();

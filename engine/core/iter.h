@@ -21,6 +21,9 @@ Dims broadcast_shapes(std::span<const Tensor* const> operands);
 // transposed too.
 Tensor allocate_like(const Dims& shape, DType dtype, std::span<const Tensor* const> inputs);
 
+// Are all elements distinct and without holes, in some order of dimensions?
+bool is_dense(const Tensor& t);
+
 // Throws if writing `out` would write one place twice, or read an input where it was already
 // overwritten.
 void check_internal_overlap(const Tensor& out);

@@ -28,7 +28,16 @@ Storage::Storage(void* data, std::size_t bytes, Device device, Deleter deleter, 
       context_(context),
       read_only_(read_only) {}
 
+Storage::Storage(Ref<Storage> of, std::uint32_t version)
+    : data_(of->data_),
+      bytes_(of->bytes_),
+      device_(of->device_),
+      read_only_(of->read_only_),
+      of_(of->of_ ? of->of_ : std::move(of)),
+      version_(version) {}
+
 Storage::~Storage() {
+  if (of_) return;
   if (deleter_) {
     deleter_(context_);
   } else if (data_ != inline_) {

@@ -27,17 +27,21 @@ class Storage final : public RefCounted, public Pooled {
   // last view is gone.
   Storage(void* data, std::size_t bytes, Device device, Deleter deleter, void* context,
           bool read_only = false);
+  // The memory of `of` under a version counter of its own: what t.data is.
+  Storage(Ref<Storage> of, std::uint32_t version);
   ~Storage() override;
 
   char* data() const { return static_cast<char*>(data_); }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   bool read_only() const { return read_only_; }
+  bool shares_memory(const Storage& other) const { return owner() == other.owner(); }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t kInline = kAlignment;
+  const Storage* owner() const { return of_ ? of_.get() : this; }
 
   void* data_;
   std::size_t bytes_;
@@ -45,6 +49,7 @@ class Storage final : public RefCounted, public Pooled {
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
   bool read_only_ = false;
+  Ref<Storage> of_;
   // Relaxed: a race between an in-place op and a reader of the same tensor is the caller's; the
   // counter itself stays whole.
   std::atomic<std::uint32_t> version_{0};

@@ -35,7 +35,11 @@ class TensorImpl final : public RefCounted, public Pooled {
   // A 0-d tensor that stands for a Python number takes part in promotion as PyTorch's "wrapped
   // number".
   bool wrapped_number = false;
-  bool inference = false;         // made in inference mode: autograd can't use it
+  bool inference = false;  // made in inference mode: autograd can't use it
+  // The elements are the conjugate, or the negative, of what lies in memory: what conj() of a
+  // complex tensor gives, and imag() of that. Only ops that make views, copies and resolve() know
+  // it: invoke() resolves the arguments of all others.
+  bool conj = false, neg = false;
   GradMeta* grad_meta = nullptr;  // owned; null: doesn't require grad and never did
 };
 
@@ -68,6 +72,7 @@ class Tensor {
     return n;
   }
   DType dtype() const { return impl_->dtype; }
+  bool is_lazy() const { return impl_->conj || impl_->neg; }
   Device device() const { return impl_->storage->device(); }
   bool is_contiguous() const {
     std::int64_t expected = 1;

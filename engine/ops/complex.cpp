@@ -26,8 +26,7 @@ Tensor reinterpret(const Tensor& self, Dims shape, Dims strides, std::int64_t of
   Tensor out(Ref<TensorImpl>::make(self.impl()->storage, offset, std::move(shape),
                                    std::move(strides), dtype));
   out.impl()->inference = self.impl()->inference;
-  // A write through it isn't tracked yet, so it is refused where it would have to be.
-  set_view(out, self, ViewInfo::Creation::multi_output);
+  set_view(out, self);
   return out;
 }
 
@@ -36,6 +35,12 @@ Tensor reinterpret(const Tensor& self, Dims shape, Dims strides, std::int64_t of
 Tensor view_as_real(const Tensor& self) {
   if (!is_complex(self.dtype())) {
     fail(ErrorKind::runtime, "view_as_real is only supported for complex tensors");
+  }
+  if (self.impl()->conj) {
+    fail(ErrorKind::runtime,
+         "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+         "tensor so you can view it as real, use self.resolve_conj(); however, be warned that the "
+         "resulting tensor will NOT alias the original.");
   }
   Dims shape = self.shape(), strides = self.strides();
   for (std::int64_t i = 0; i < strides.size(); ++i) strides[i] *= 2;
@@ -53,6 +58,7 @@ Tensor view_as_real(const Tensor& self) {
 
 Tensor view_as_complex(const Tensor& self) {
   const DType dtype = complex_dtype("view_as_complex", self.dtype());
+  if (self.impl()->neg) return view_as_complex(resolve(self));
   if (self.dim() == 0) {
     fail(ErrorKind::runtime, "Input tensor must have one or more dimensions");
   }
@@ -84,14 +90,59 @@ Tensor view_as_complex(const Tensor& self) {
   return out;
 }
 
+namespace {
+
+// The same memory, its elements conjugated (negated) once more.
+Tensor lazily(const Tensor& self, bool conjugate, const char* name) {
+  const TensorImpl& i = *self.impl();
+  const Tensor out = make_view(self, i.shape, i.strides, i.offset);
+  if (conjugate)
+    out.impl()->conj = !i.conj;
+  else
+    out.impl()->neg = !i.neg;
+  if (needs_tape({&self})) {
+    record(name, out, {&self}, [conjugate](Node&, const Gradients& g) {
+      if (none(g)) return Gradients(1);
+      return Gradients{conjugate ? conj(g[0]) : neg(g[0])};
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor lazy_conj(const Tensor& self) {
+  return is_complex(self.dtype()) ? lazily(self, true, "ConjBackward0") : self;
+}
+
+Tensor resolve(const Tensor& self) {
+  if (!self.is_lazy()) return self;
+  Tensor out;
+  {
+    const NoGrad off;
+    out = raw(self);
+    out = self.impl()->conj ? conj(out) : clone(out);
+    if (self.impl()->neg) out = neg(out);
+  }
+  if (needs_tape({&self})) {
+    record("CloneBackward0", out, {&self}, [](Node&, const Gradients& g) { return g; });
+  }
+  return out;
+}
+
 Tensor real(const Tensor& self) {
-  return is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self;
+  if (!is_complex(self.dtype())) return self;
+  return select(view_as_real(self.impl()->conj ? lazily(self, true, "ConjBackward0") : self), -1,
+                0);
 }
 Tensor imag(const Tensor& self) {
   if (!is_complex(self.dtype())) {
     fail(ErrorKind::runtime, "imag is not implemented for tensors with non-complex dtypes.");
   }
-  return select(view_as_real(self), -1, 1);
+  if (!self.impl()->conj) return select(view_as_real(self), -1, 1);
+  // Of a conjugate: the negative of what lies in memory.
+  const Tensor part = select(view_as_real(lazily(self, true, "ConjBackward0")), -1, 1);
+  return lazily(part, false, "NegViewBackward0");
 }
 
 namespace {
@@ -134,7 +185,25 @@ Tensor isreal(const Tensor& self) {
   return is_complex(self.dtype()) ? eq(imag(self), Tensor(0))
                                   : fill_(empty(self.shape(), DType::boolean), true);
 }
-Tensor conj_copy(const Tensor& self) { return conj(self); }
+Tensor conj_physical(const Tensor& self) { return is_complex(self.dtype()) ? conj(self) : self; }
+void conj_physical_inplace(const Tensor& self) {
+  if (!is_complex(self.dtype())) return;
+  check_inplace(self);
+  copy_(self, conj(self));
+}
+Tensor neg_view(const Tensor& self) { return lazily(self, false, "NegViewBackward0"); }
+Tensor resolve_conj(const Tensor& self) { return self.impl()->conj ? resolve(self) : self; }
+Tensor resolve_neg(const Tensor& self) { return self.impl()->neg ? resolve(self) : self; }
+Tensor adjoint(const Tensor& self) {
+  if (self.dim() < 2) {
+    fail(ErrorKind::runtime,
+         "tensor.adjoint() is only supported on matrices or batches of matrices. Got " +
+             std::to_string(self.dim()) + "-D tensor.");
+  }
+  return lazy_conj(transpose(self, -2, -1));
+}
+bool is_conj(const Tensor& self) { return self.impl()->conj; }
+bool is_neg(const Tensor& self) { return self.impl()->neg; }
 
 }  // namespace
 
@@ -179,10 +248,27 @@ std::span<const OpDef> complex_ops() {
                     kFunction | kMethod | kOut),
       native<sgn>("sgn(Tensor self) -> Tensor", "sign; of complex numbers z / |z|, 0 for 0.",
                   kFunction | kMethod | kOut),
-      native<conj>("conj(Tensor(a) self) -> Tensor(a)",
-                   "The conjugate. A copy; of a real tensor self.", kFunction | kMethod),
-      native<conj_copy>("conj_physical(Tensor self) -> Tensor", "The conjugate.",
-                        kFunction | kMethod | kOut),
+      native<lazy_conj>("conj(Tensor(a) self) -> Tensor(a)",
+                        "The conjugate: a view that is_conj(); of a real tensor self.",
+                        kFunction | kMethod),
+      native<conj_physical, conj_physical_inplace>("conj_physical(Tensor self) -> Tensor",
+                                                   "The conjugate, computed.",
+                                                   kFunction | kMethod | kOut),
+      native<resolve_conj>("resolve_conj(Tensor(a) self) -> Tensor(a)",
+                           "self, or a copy if it is a lazy conjugate.", kFunction | kMethod),
+      native<resolve_neg>("resolve_neg(Tensor(a) self) -> Tensor(a)",
+                          "self, or a copy if it is a lazy negative.", kFunction | kMethod),
+      native<neg_view>("_neg_view(Tensor(a) self) -> Tensor(a)",
+                       "The negative: a view that is_neg().", kFunction | kMethod),
+      native<adjoint>("adjoint(Tensor(a) self) -> Tensor(a)",
+                      "A view with the last two dimensions swapped and conjugated.",
+                      kFunction | kMethod),
+      native<is_conj>("is_conj(Tensor(a) self) -> bool",
+                      "Whether self is a conjugate that isn't computed yet.", kFunction | kMethod,
+                      false),
+      native<is_neg>("is_neg(Tensor(a) self) -> bool",
+                     "Whether self is a negative that isn't computed yet.", kFunction | kMethod,
+                     false),
       native<positive>("positive(Tensor(a) self) -> Tensor(a)", "self.", kFunction | kMethod),
       native<isreal>("isreal(Tensor self) -> Tensor", "Whether the imaginary part is 0.",
                      kFunction | kMethod, false),

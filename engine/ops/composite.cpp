@@ -165,78 +165,6 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
   return all(isclose(self, other, rtol, atol, equal_nan)).item_int() != 0;
 }
 
-Tensor repeat(const Tensor& self, const Dims& repeats) {
-  if (repeats.size() < self.dim()) {
-    fail(ErrorKind::runtime,
-         "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-         "tensor");
-  }
-  // [r0, s0, r1, s1, ...] expanded, then merged pairwise.
-  Dims thin, wide, shape;
-  const std::int64_t shift = repeats.size() - self.dim();
-  for (std::int64_t i = 0; i < repeats.size(); ++i) {
-    const std::int64_t s = i < shift ? 1 : self.shape()[i - shift];
-    if (repeats[i] < 0)
-      fail(ErrorKind::runtime,
-           "Trying to create tensor with negative dimension " + std::to_string(repeats[i]));
-    thin.push_back(1);
-    thin.push_back(s);
-    wide.push_back(repeats[i]);
-    wide.push_back(s);
-    shape.push_back(repeats[i] * s);
-  }
-  return reshape(expand(reshape(self, thin), wide), shape);
-}
-
-Tensor diagonal(const Tensor& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
-  dim1 = wrap_dim(dim1, self.dim());
-  dim2 = wrap_dim(dim2, self.dim());
-  if (dim1 == dim2)
-    fail(ErrorKind::runtime, "diagonal dimensions cannot be identical " + std::to_string(dim1) +
-                                 ", " + std::to_string(dim2));
-  const std::int64_t rows = self.shape()[dim1], columns = self.shape()[dim2];
-  const std::int64_t n = std::max<std::int64_t>(
-      0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
-  Dims shape, strides;
-  for (std::int64_t d = 0; d < self.dim(); ++d) {
-    if (d == dim1 || d == dim2) continue;
-    shape.push_back(self.shape()[d]);
-    strides.push_back(self.strides()[d]);
-  }
-  shape.push_back(n);
-  strides.push_back(self.strides()[dim1] + self.strides()[dim2]);
-  std::int64_t start = self.impl()->offset;
-  if (n > 0) start += offset >= 0 ? offset * self.strides()[dim2] : -offset * self.strides()[dim1];
-  return as_strided(self, shape, strides, start);
-}
-Tensor trace(const Tensor& self) {
-  if (self.dim() != 2)
-    fail(ErrorKind::runtime,
-         "trace: expected a matrix, but got tensor with dim " + std::to_string(self.dim()));
-  if (self.dtype() == DType::boolean)
-    fail(ErrorKind::not_implemented, "\"trace\" not implemented for 'Bool'");
-  return sum(diagonal(self, 0, 0, 1));
-}
-Tensor diag(const Tensor& self, std::int64_t offset) {
-  if (self.dim() == 2) return clone(diagonal(self, offset, 0, 1));
-  if (self.dim() != 1)
-    fail(ErrorKind::runtime,
-         "diag(): Supports 1D or 2D tensors. Got " + std::to_string(self.dim()) + "D");
-  const std::int64_t n = self.size(0) + std::abs(offset);
-  const Tensor out = zeros({n, n}, self.dtype());
-  copy_(diagonal(out, offset, 0, 1), self);
-  return out;
-}
-
-std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors) {
-  Dims shape;
-  for (const Tensor& t : tensors) shape = broadcast_shapes(shape, t.shape());
-  std::vector<Tensor> out;
-  for (const Tensor& t : tensors) out.push_back(expand(t, shape));
-  return out;
-}
-Tensor broadcast_to(const Tensor& self, const Dims& size) { return expand(self, size); }
-
 constexpr unsigned kBoth = kFunction | kMethod;
 constexpr unsigned kAll = kBoth | kOut;
 
@@ -266,18 +194,6 @@ std::span<const OpDef> composite_ops() {
       native<allclose>("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, "
                        "bool equal_nan=False) -> bool",
                        "Whether isclose() holds everywhere.", kBoth, false),
-      native<repeat>("repeat(Tensor self, int[] repeats) -> Tensor",
-                     "Copies side by side along each dimension.", kMethod),
-      native<diagonal>(
-          "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-          "The diagonal of two dimensions as the last one.", kBoth),
-      native<diag>("diag(Tensor self, int diagonal=0) -> Tensor",
-                   "A vector as diagonal matrix, or the diagonal of a matrix.", kAll),
-      native<trace>("trace(Tensor self) -> Tensor", "Sum of the diagonal.", kBoth),
-      native<broadcast_tensors>("broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-                                "All expanded to their common shape.", kFunction),
-      native<broadcast_to>("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", "expand().",
-                           kBoth),
   };
   return rows;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view_util.h"
@@ -21,11 +22,7 @@ void identity_history(const Tensor& out, const Tensor& self, const char* name) {
 
 }  // namespace
 
-Tensor clone(const Tensor& self) {
-  const Tensor out = cast(self, self.dtype());
-  identity_history(out, self, "CloneBackward0");
-  return out;
-}
+Tensor clone(const Tensor& self) { return clone(self, MemoryFormat::preserve); }
 
 Tensor contiguous(const Tensor& self) {
   if (self.is_contiguous()) return self;
@@ -87,6 +84,7 @@ Tensor fill_(const Tensor& self, const Scalar& value) {
   const kernel::MapFn fn = table().fill[static_cast<std::size_t>(self.dtype())];
   if (!fn) fail(ErrorKind::not_implemented, "no fill for dtype " + repr(self.dtype()));
   check_fits(value, self.dtype());
+  if (self.is_lazy()) return copy_(self, full({}, value, self.dtype()));
   Ref<Node> node = overwriting_node("FillBackward0", self);
   kernel::Param p[kernel::kMaxParams] = {param(value)};
   if (self.dtype() == DType::boolean) p[0].i = value.f != 0 || value.i != 0 || value.im != 0;
@@ -129,11 +127,20 @@ void only_cpu(const std::optional<Device>& device) {
     fail(ErrorKind::runtime, "this build of treadle computes on the CPU only; use device 'cpu'");
   }
 }
-Tensor to_dtype(const Tensor& self, DType dtype, bool, bool copy) { return to(self, dtype, copy); }
+using Format = std::optional<std::int64_t>;
+Tensor in_format(const Tensor& self, DType dtype, bool copy, Format format) {
+  const MemoryFormat wanted = memory_format(format, MemoryFormat::preserve);
+  if (wanted == MemoryFormat::preserve) return to(self, dtype, copy);
+  if (self.dtype() == dtype && !copy) return contiguous(self, wanted);
+  return contiguous(to(self, dtype, copy), wanted);
+}
+Tensor to_dtype(const Tensor& self, DType dtype, bool, bool copy, Format format) {
+  return in_format(self, dtype, copy, format);
+}
 Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool,
-                 bool copy) {
+                 bool copy, Format format) {
   only_cpu(device);
-  return to(self, dtype.value_or(self.dtype()), copy);
+  return in_format(self, dtype.value_or(self.dtype()), copy, format);
 }
 Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy) {
   return to(self, other.dtype(), copy);
@@ -156,10 +163,6 @@ Tensor sum_to_size(const Tensor& self, const Dims& size) {
 
 std::span<const OpDef> copy_ops() {
   static constexpr OpDef rows[] = {
-      native<clone>("clone(Tensor self) -> Tensor", "A copy, in the same order of dimensions.",
-                    kFunction | kMethod),
-      native<contiguous>("contiguous(Tensor(a) self) -> Tensor(a)",
-                         "self if its elements lie row by row, else a copy that does.", kMethod),
       native<copy, copy_inplace>("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
                                  "copy_: writes src, broadcast and converted, into self.", 0),
       native<fill, fill_inplace>("fill(Tensor self, Tensor value) -> Tensor",
@@ -167,12 +170,12 @@ std::span<const OpDef> copy_ops() {
       native<zero, zero_inplace>("zero(Tensor self) -> Tensor",
                                  "zero_: every element replaced by 0.", 0),
       native<to_dtype>("to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
-                       "copy=False) -> Tensor(a)",
+                       "copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
                        "self in another dtype; self itself if nothing changes and copy is false.",
                        kMethod),
       native<to_device>("to.device(Tensor(a) self, Device? device=None, ScalarType? dtype=None, "
-                        "bool non_blocking=False, "
-                        "bool copy=False) -> Tensor(a)",
+                        "bool non_blocking=False, bool copy=False, *, MemoryFormat? "
+                        "memory_format=None) -> Tensor(a)",
                         "self on a device and in a dtype.", kMethod),
       native<to_other>("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool "
                        "copy=False) -> Tensor(a)",

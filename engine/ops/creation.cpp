@@ -4,6 +4,7 @@
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view_util.h"
@@ -41,10 +42,12 @@ DType dtype_of(const Scalar& s) {
   return default_dtype();
 }
 
-// A tensor of self's shape, in the order of its dimensions.
-Tensor like(const Tensor& self, std::optional<DType> dtype) {
-  const Tensor* in[] = {&self};
-  return allocate_like(self.shape(), dtype.value_or(self.dtype()), in);
+using Format = std::optional<std::int64_t>;
+
+// A tensor of self's shape, in the order of its dimensions unless a format is given.
+Tensor like(const Tensor& self, std::optional<DType> dtype, Format format = std::nullopt) {
+  return empty_like(self, dtype.value_or(self.dtype()),
+                    memory_format(format, MemoryFormat::preserve));
 }
 
 }  // namespace
@@ -203,8 +206,13 @@ using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptDType = std::optional<DType>;
 
-Tensor empty_op(const Dims& size, OptDType dtype, OptDevice device, OptBool grad) {
-  return finish(empty(size, dtype), device, grad);
+Tensor empty_op(const Dims& size, OptDType dtype, OptDevice device, OptBool grad, Format format) {
+  const MemoryFormat order = memory_format(format, MemoryFormat::contiguous);
+  if (order == MemoryFormat::preserve) {
+    fail(ErrorKind::runtime, "unsupported memory format Preserve");
+  }
+  if (order == MemoryFormat::contiguous) return finish(empty(size, dtype), device, grad);
+  return finish(empty_strided(size, strides_in(order, size), or_default(dtype)), device, grad);
 }
 Tensor zeros_op(const Dims& size, OptDType dtype, OptDevice device, OptBool grad) {
   return finish(zeros(size, dtype), device, grad);
@@ -220,18 +228,21 @@ Tensor empty_strided_op(const Dims& size, const Dims& stride, OptDType dtype, Op
                         OptBool grad) {
   return finish(empty_strided(size, stride, or_default(dtype)), device, grad);
 }
-Tensor empty_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad) {
-  return finish(like(self, dtype), device, grad);
+Tensor empty_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad,
+                     Format format) {
+  return finish(like(self, dtype, format), device, grad);
 }
-Tensor zeros_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad) {
-  return finish(zeros_like(self, dtype), device, grad);
+Tensor zeros_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad,
+                     Format format) {
+  return finish(zero_(like(self, dtype, format)), device, grad);
 }
-Tensor ones_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad) {
-  return finish(ones_like(self, dtype), device, grad);
+Tensor ones_like_op(const Tensor& self, OptDType dtype, OptDevice device, OptBool grad,
+                    Format format) {
+  return finish(fill_(like(self, dtype, format), 1), device, grad);
 }
 Tensor full_like_op(const Tensor& self, const Scalar& value, OptDType dtype, OptDevice device,
-                    OptBool grad) {
-  return finish(fill_(like(self, dtype), value), device, grad);
+                    OptBool grad, Format format) {
+  return finish(fill_(like(self, dtype, format), value), device, grad);
 }
 Tensor new_empty(const Tensor& self, const Dims& size, OptDType dtype, OptDevice device,
                  OptBool grad) {
@@ -260,10 +271,6 @@ Tensor arange_step(const Scalar& start, const Scalar& end, const Scalar& step, O
                    OptDevice device, OptBool grad) {
   return finish(arange(start, end, step, dtype), device, grad);
 }
-Tensor linspace_op(const Scalar& start, const Scalar& end, std::int64_t steps, OptDType dtype,
-                   OptDevice device, OptBool grad) {
-  return finish(linspace(start, end, steps, dtype), device, grad);
-}
 Tensor eye_op(std::int64_t n, OptDType dtype, OptDevice device, OptBool grad) {
   return finish(eye(n, std::nullopt, dtype), device, grad);
 }
@@ -277,13 +284,16 @@ Tensor scalar_tensor(const Scalar& s, OptDType dtype, OptDevice device, OptBool 
 // The keyword arguments that all factories share.
 #define TREADLE_KEYWORDS \
   "*, ScalarType? dtype=None, Device? device=None, bool? requires_grad=None) -> Tensor"
+#define TREADLE_FORMAT_KEYWORDS                                                \
+  "*, ScalarType? dtype=None, Device? device=None, bool? requires_grad=None, " \
+  "MemoryFormat? memory_format=None) -> Tensor"
 
 }  // namespace
 
 std::span<const OpDef> creation_ops() {
   static constexpr OpDef rows[] = {
-      native<empty_op>("empty(int[] size, " TREADLE_KEYWORDS, "A tensor of undefined content.",
-                       kFunction | kOut, false),
+      native<empty_op>("empty(int[] size, " TREADLE_FORMAT_KEYWORDS,
+                       "A tensor of undefined content.", kFunction | kOut, false),
       native<zeros_op>("zeros(int[] size, " TREADLE_KEYWORDS, "Filled with 0.", kFunction | kOut,
                        false),
       native<ones_op>("ones(int[] size, " TREADLE_KEYWORDS, "Filled with 1.", kFunction | kOut,
@@ -293,13 +303,13 @@ std::span<const OpDef> creation_ops() {
                       false),
       native<empty_strided_op>("empty_strided(int[] size, int[] stride, " TREADLE_KEYWORDS,
                                "Undefined content in the given layout.", kFunction, false),
-      native<empty_like_op>("empty_like(Tensor self, " TREADLE_KEYWORDS,
+      native<empty_like_op>("empty_like(Tensor self, " TREADLE_FORMAT_KEYWORDS,
                             "empty() of self's shape and dtype.", kFunction, false),
-      native<zeros_like_op>("zeros_like(Tensor self, " TREADLE_KEYWORDS,
+      native<zeros_like_op>("zeros_like(Tensor self, " TREADLE_FORMAT_KEYWORDS,
                             "zeros() of self's shape and dtype.", kFunction, false),
-      native<ones_like_op>("ones_like(Tensor self, " TREADLE_KEYWORDS,
+      native<ones_like_op>("ones_like(Tensor self, " TREADLE_FORMAT_KEYWORDS,
                            "ones() of self's shape and dtype.", kFunction, false),
-      native<full_like_op>("full_like(Tensor self, Scalar fill_value, " TREADLE_KEYWORDS,
+      native<full_like_op>("full_like(Tensor self, Scalar fill_value, " TREADLE_FORMAT_KEYWORDS,
                            "full() of self's shape and dtype.", kFunction, false),
       native<new_empty>("new_empty(Tensor self, int[] size, " TREADLE_KEYWORDS,
                         "empty() of self's dtype.", kMethod, false),
@@ -316,9 +326,6 @@ std::span<const OpDef> creation_ops() {
       native<arange_step>(
           "arange.start_step(Scalar start, Scalar end, Scalar step=1, " TREADLE_KEYWORDS,
           "start, start + step, ... below end.", kFunction | kOut, false),
-      native<linspace_op>("linspace(Scalar start, Scalar end, int steps, " TREADLE_KEYWORDS,
-                          "steps values from start to end, both included.", kFunction | kOut,
-                          false),
       native<eye_op>("eye(int n, " TREADLE_KEYWORDS, "Identity matrix.", kFunction | kOut, false),
       native<eye_m>("eye.m(int n, int m, " TREADLE_KEYWORDS,
                     "n x m matrix with ones on the diagonal.", kFunction | kOut, false),

@@ -143,7 +143,8 @@ void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tenso
           return r;
         });
   }
-  const Tensor values = src.impl()->storage == self.impl()->storage ? cast(src, src.dtype()) : src;
+  const Tensor values =
+      src.impl()->storage->shares_memory(*self.impl()->storage) ? cast(src, src.dtype()) : src;
   along(how == Scatter::add ? table().index_add[type_of(self)] : table().index_put[type_of(self)],
         self, dim, index, values);
   self.impl()->storage->bump();

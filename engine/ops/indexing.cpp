@@ -205,7 +205,7 @@ void put(const Tensor& self, const Plan& plan, const Tensor& values, bool accumu
                                  to_string(plan.result_shape));
   }
   v = contiguous(permute(expand(v, plan.result_shape), plan.from_result()));
-  if (v.impl()->storage == self.impl()->storage) v = clone(v);
+  if (v.impl()->storage->shares_memory(*self.impl()->storage)) v = clone(v);
   const auto type = static_cast<std::size_t>(self.dtype());
   run(accumulate ? table().index_add[type] : table().index_put[type], plan, self, v);
 }
@@ -303,9 +303,6 @@ std::span<const OpDef> indexing_ops() {
       native<masked_select>("masked_select(Tensor self, Tensor mask) -> Tensor",
                             "The elements where mask is true, as a vector.",
                             kFunction | kMethod | kOut),
-      native<nonzero>("nonzero(Tensor self) -> Tensor",
-                      "Indices of the nonzero elements, one row for each.",
-                      kFunction | kMethod | kOut, false),
       native<nonzero_tuple>("nonzero_numpy(Tensor self) -> Tensor[]",
                             "Indices of the nonzero elements, one tensor per dimension.",
                             kFunction | kMethod, false),

@@ -60,6 +60,9 @@ Tensor imag(const Tensor& self);
 Tensor view_as_real(const Tensor& self);     // (...) to (..., 2)
 Tensor view_as_complex(const Tensor& self);  // and back
 Tensor nonnegative(const Tensor& self);      // whether each is a real number >= 0
+Tensor lazy_conj(const Tensor& self);        // a view that is_conj(); of a real tensor self
+// self, or what a lazy conjugate or negative stands for, computed.
+Tensor resolve(const Tensor& self);
 Tensor isnan(const Tensor& self);
 Tensor eq(const Tensor& self, const Tensor& other);
 Tensor ne(const Tensor& self, const Tensor& other);
@@ -106,6 +109,9 @@ Tensor expand(const Tensor& self, const Dims& size, bool implicit = false);
 Tensor squeeze(const Tensor& self);
 Tensor squeeze(const Tensor& self, const Dims& dim);
 Tensor unsqueeze(const Tensor& self, std::int64_t dim);
+Tensor diagonal(const Tensor& self, std::int64_t offset = 0, std::int64_t dim1 = 0,
+                std::int64_t dim2 = 1);
+Tensor repeat(const Tensor& self, const Dims& repeats);
 Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index);
 Tensor slice(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start = std::nullopt,
              std::optional<std::int64_t> end = std::nullopt, std::int64_t step = 1);

@@ -172,5 +172,12 @@ std::span<const OpDef> matrix_function_ops();
 std::span<const OpDef> nn_ops();
 std::span<const OpDef> complex_ops();
 std::span<const OpDef> composite_ops();
+std::span<const OpDef> layout_ops();
+std::span<const OpDef> shape_ops();
+std::span<const OpDef> part_ops();
+std::span<const OpDef> scatter_ops();
+std::span<const OpDef> index_ops();
+std::span<const OpDef> view_inplace_ops();
+std::span<const OpDef> sequence_ops();
 
 }  // namespace treadle

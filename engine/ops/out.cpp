@@ -12,10 +12,24 @@
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
 #include "engine/ops/names.h"
+#include "engine/ops/view_util.h"
 
 namespace treadle {
 
 void cast_into(const Tensor& out, const Tensor& src) {
+  if (out.is_lazy()) {
+    const NoGrad off;
+    Tensor value = cast(detach(src), out.dtype());
+    if (out.impl()->conj) value = conj(value);
+    if (out.impl()->neg) value = neg(value);
+    cast_into(raw(out), value);
+    return;
+  }
+  if (src.is_lazy()) {
+    const NoGrad off;
+    cast_into(out, resolve(detach(src)));
+    return;
+  }
   const kernel::MapFn fn =
       table().cast[static_cast<std::size_t>(src.dtype())][static_cast<std::size_t>(out.dtype())];
   if (!fn) {

@@ -33,8 +33,8 @@ constexpr std::array<std::pair<std::string_view, ArgType>, 12> kTypes = {{
     {"ScalarType", ArgType::dtype},
     {"Device", ArgType::device},
     {"Generator", ArgType::generator},
-    {"Layout", ArgType::integer},
-    {"MemoryFormat", ArgType::integer},
+    {"Layout", ArgType::layout},
+    {"MemoryFormat", ArgType::memory_format},
 }};
 
 class Parser {
@@ -60,6 +60,7 @@ class Parser {
     }
     expect('-');
     expect('>');
+    s.views = text_.find("(a") != std::string_view::npos;
     s.returns = results();
     skip();
     if (at_ != text_.size()) error("the end");
@@ -246,6 +247,10 @@ const char* type_text(ArgType type) {
       return "tuple of Tensors";
     case ArgType::bools:
       return "tuple of bools";
+    case ArgType::layout:
+      return "layout";
+    case ArgType::memory_format:
+      return "memory_format";
   }
   return "value";
 }

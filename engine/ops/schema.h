@@ -63,6 +63,8 @@ enum class ArgType : std::uint8_t {
   floats,
   tensors,
   bools,
+  layout,
+  memory_format,
 };
 
 // One argument's value on its way from Python (or a test, or a saved graph) to an op.
@@ -92,6 +94,9 @@ struct Schema {
   std::string_view overload;  // "dim", may be empty
   std::vector<Arg> args;
   int returns = 1;  // number of results; 0 for "()"
+  // "Tensor(a)": the result may share memory with an argument, which the op takes as it is: a lazy
+  // conjugate, too.
+  bool views = false;
 };
 
 // Throws Error{value} with the position of what it can't read.

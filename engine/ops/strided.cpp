@@ -2,52 +2,48 @@
 #include <algorithm>
 
 #include "engine/core/iter.h"
+#include "engine/ops/strided.h"
 #include "engine/ops/view_util.h"
 
 namespace treadle {
+
+std::int64_t Geometry::end() const {
+  std::int64_t last = offset;
+  for (std::int64_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return offset;
+    last += (shape[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+bool Geometry::may_overlap() const {
+  Dims order(shape.size(), 0);
+  for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return strides[a] < strides[b]; });
+  std::int64_t span = 0;
+  for (const std::int64_t d : order) {
+    if (shape[d] < 2) continue;
+    if (strides[d] <= span) return true;
+    span += (shape[d] - 1) * strides[d];
+  }
+  return false;
+}
+
 namespace {
 
-struct Geometry {
-  Dims shape, strides;
-  std::int64_t offset;
-
-  // One past the last element reached, in elements.
-  std::int64_t end() const {
-    std::int64_t last = offset;
-    for (std::int64_t i = 0; i < shape.size(); ++i) {
-      if (shape[i] == 0) return offset;
-      last += (shape[i] - 1) * strides[i];
-    }
-    return last + 1;
-  }
-  // Might two indices name the same element? Sorted by stride, each must exceed what the faster
-  // ones span.
-  bool may_overlap() const {
-    Dims order(shape.size(), 0);
-    for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return strides[a] < strides[b]; });
-    std::int64_t span = 0;
-    for (const std::int64_t d : order) {
-      if (shape[d] < 2) continue;
-      if (strides[d] <= span) return true;
-      span += (shape[d] - 1) * strides[d];
-    }
-    return false;
-  }
-  Tensor over(const Tensor& flat, std::int64_t low) const {
-    return as_strided(flat, shape, strides, offset - low);
-  }
-};
+Tensor over(const Geometry& g, const Tensor& flat, std::int64_t low) {
+  return as_strided(flat, g.shape, g.strides, g.offset - low);
+}
 
 // flat[window positions] += g
 void accumulate(const Tensor& flat, const Geometry& window, std::int64_t low, const Tensor& g) {
   if (!window.may_overlap()) {
-    const Tensor place = window.over(flat, low);
+    const Tensor place = over(window, flat, low);
     add_(place, g);
     return;
   }
   const Tensor positions =
-      reshape(window.over(arange(0, flat.numel(), 1, DType::int64), low), {-1});
+      reshape(over(window, arange(0, flat.numel(), 1, DType::int64), low), {-1});
   index_put_(flat, {positions}, reshape(g, {-1}), true);
 }
 
@@ -64,15 +60,15 @@ Tensor strided_gradient(const Tensor& g, const Geometry& base, const Geometry& w
       accumulate(counts, base, low, ones(base.shape, g.dtype()));
       div_(flat, counts);
     }
-    out = contiguous(base.over(flat, low));
+    out = contiguous(over(base, flat, low));
   }
   if (needs_tape({&g})) {
     record("AsStridedBackwardBackward0", out, {&g}, [base, window](Node&, const Gradients& gg) {
       const std::int64_t low = std::min(base.offset, window.offset);
       // gg has the base's shape; put it into the base's layout and look through the window.
       const Tensor flat = zeros({std::max(base.end(), window.end()) - low}, gg[0].dtype());
-      copy_(base.over(flat, low), gg[0]);
-      return Gradients{window.over(flat, low)};
+      copy_(over(base, flat, low), gg[0]);
+      return Gradients{over(window, flat, low)};
     });
   }
   return out;
@@ -82,10 +78,52 @@ Geometry geometry(const Tensor& t) { return {t.shape(), t.strides(), t.impl()->o
 
 }  // namespace
 
+Window::Window(const Tensor& b, const Tensor& v)
+    : base(geometry(b)),
+      view(geometry(v)),
+      conj(v.impl()->conj != b.impl()->conj),
+      neg(v.impl()->neg != b.impl()->neg),
+      complex_base(is_complex(b.dtype())),
+      complex_view(is_complex(v.dtype())) {
+  if (complex_base == complex_view) return;
+  // Both in the parts of complex numbers.
+  for (Geometry* g : {complex_base ? &base : nullptr, complex_view ? &view : nullptr}) {
+    if (!g) continue;
+    for (std::int64_t& s : g->strides) s *= 2;
+    g->shape.push_back(2);
+    g->strides.push_back(1);
+    g->offset *= 2;
+  }
+}
+
+Tensor Window::gradient(const Tensor& of_view) const {
+  Tensor g = of_view;
+  if (conj) g = treadle::conj(g);
+  if (neg) g = treadle::neg(g);
+  if (complex_base == complex_view) return strided_gradient(g, base, view);
+  if (complex_view) g = view_as_real(g);
+  g = strided_gradient(g, base, view);
+  return complex_base ? view_as_complex(g) : g;
+}
+
+Tensor Window::look(const Tensor& of_base, std::int64_t start) const {
+  Tensor t = of_base;
+  if (complex_base != complex_view && complex_base) {
+    t = view_as_real(t);
+    start *= 2;
+  }
+  t = as_strided(t, view.shape, view.strides, view.offset - base.offset + start);
+  if (complex_base != complex_view && complex_view) t = view_as_complex(t);
+  t = alias(t);
+  t.impl()->conj = conj;
+  t.impl()->neg = neg;
+  return t;
+}
+
 Ref<Node> as_strided_node(const Tensor& base, const Tensor& view) {
   return make_node("AsStridedBackward0", {&base},
-                   [b = geometry(base), w = geometry(view)](Node&, const Gradients& g) {
-                     return none(g) ? Gradients(1) : Gradients{strided_gradient(g[0], b, w)};
+                   [w = Window(base, view)](Node&, const Gradients& g) {
+                     return none(g) ? Gradients(1) : Gradients{w.gradient(g[0])};
                    });
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
+#include "engine/ops/names.h"
 #include "engine/ops/native.h"
 
 namespace treadle {
@@ -62,11 +63,13 @@ const Table& the_table() {
   static const Table table = [] {
     Table t;
     for (const auto rows :
-         {elementwise_ops(),     view_ops(),     copy_ops(),    creation_ops(),
-          random_ops(),          indexing_ops(), gather_ops(),  reduction_ops(),
-          matmul_ops(),          product_ops(),  einsum_ops(),  factor_ops(),
-          solve_ops(),           qr_ops(),       eig_ops(),     norm_ops(),
-          matrix_function_ops(), nn_ops(),       complex_ops(), composite_ops()}) {
+         {elementwise_ops(),     view_ops(),         copy_ops(),    creation_ops(),
+          random_ops(),          indexing_ops(),     gather_ops(),  reduction_ops(),
+          matmul_ops(),          product_ops(),      einsum_ops(),  factor_ops(),
+          solve_ops(),           qr_ops(),           eig_ops(),     norm_ops(),
+          matrix_function_ops(), nn_ops(),           complex_ops(), composite_ops(),
+          layout_ops(),          shape_ops(),        part_ops(),    scatter_ops(),
+          index_ops(),           view_inplace_ops(), sequence_ops()}) {
       t.ops.insert(t.ops.end(), rows.begin(), rows.end());
     }
     const auto name = [](const OpDef& op) {
@@ -95,6 +98,8 @@ bool accepts(const Arg& arg, const Value& v) {
     case ArgType::scalar:
       if (const Tensor* t = std::get_if<Tensor>(&v)) return t->defined() && t->numel() == 1;
       return is_number(v);
+    case ArgType::layout:
+    case ArgType::memory_format:
     case ArgType::integer:
       if (const Scalar* s = std::get_if<Scalar>(&v)) return s->kind != Scalar::Kind::floating;
       return std::holds_alternative<std::int64_t>(v) || std::holds_alternative<bool>(v);
@@ -142,6 +147,8 @@ Value parse_default(const OpDef& op, const Arg& arg) {
   if (text == "True") return true;
   if (text == "False") return false;
   switch (arg.type) {
+    case ArgType::memory_format:
+      return std::int64_t{0};  // contiguous_format
     case ArgType::integer:
       return integer(text);
     case ArgType::string:
@@ -211,9 +218,42 @@ void check_args(const OpDef& op, std::span<const Value> args) {
   }
 }
 
+namespace {
+
+bool is_lazy(const Value& v) {
+  const Tensor* t = std::get_if<Tensor>(&v);
+  return t && t->defined() && t->is_lazy();
+}
+
+// Runs f over the arguments with lazy conjugates and negatives computed: `args` themselves if there
+// are none, which is usual, else a copy of them (who made the list may have borrowed its tensors).
+template <class F>
+void resolved(const OpDef& op, std::span<Value> args, F f) {
+  bool lazy = false;
+  for (const Value& v : args) {
+    lazy |= is_lazy(v);
+    if (const auto* list = std::get_if<std::vector<Tensor>>(&v)) {
+      for (const Tensor& t : *list) lazy |= t.defined() && t.is_lazy();
+    }
+  }
+  if (!lazy || schema_of(op).views) return f(args);
+  std::vector<Value> copy(args.begin(), args.end());
+  for (Value& v : copy) {
+    if (is_lazy(v)) v = resolve(std::get<Tensor>(v));
+    if (auto* list = std::get_if<std::vector<Tensor>>(&v)) {
+      for (Tensor& t : *list) {
+        if (t.defined()) t = resolve(t);
+      }
+    }
+  }
+  f(copy);
+}
+
+}  // namespace
+
 void invoke(const OpDef& op, std::span<Value> args, Value* results) {
   check_args(op, args);
-  op.call(args.data(), results);
+  resolved(op, args, [&](std::span<Value> values) { op.call(values.data(), results); });
 }
 
 void invoke_inplace(const OpDef& op, std::span<Value> args) {
@@ -223,7 +263,13 @@ void invoke_inplace(const OpDef& op, std::span<Value> args) {
   if (!std::holds_alternative<Tensor>(args[0])) {
     fail(ErrorKind::type, std::string(s.name) + "_(): argument 'self' (position 1) must be Tensor");
   }
-  op.call_inplace(args.data());
+  const Tensor& self = std::get<Tensor>(args[0]);
+  if (self.is_lazy() && !s.views) check_inplace(self);
+  resolved(op, args, [&](std::span<Value> values) {
+    op.call_inplace(values.data());
+    // A lazy conjugate was computed and written: back into its memory.
+    if (values.data() != args.data() && self.is_lazy()) copy_(self, std::get<Tensor>(values[0]));
+  });
 }
 
 void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) {
@@ -247,7 +293,14 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
       op.differentiable ? std::span<const Tensor* const>(inputs) : std::span<const Tensor* const>(),
       outs);
   for (const Tensor& t : outs) check_inplace(t);
-  op.call_out(args.data(), outs.data());
+  std::vector<Tensor> targets(outs.begin(), outs.end());
+  for (Tensor& t : targets) {
+    if (t.is_lazy()) t = resolve(t);
+  }
+  resolved(op, args, [&](std::span<Value> values) { op.call_out(values.data(), targets.data()); });
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    if (!same(outs[i], targets[i])) copy_(outs[i], targets[i]);
+  }
 }
 
 }  // namespace treadle

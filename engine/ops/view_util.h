@@ -13,6 +13,9 @@ namespace treadle {
 Tensor make_view(const Tensor& self, Dims shape, Dims strides, std::int64_t offset,
                  ViewInfo::Creation creation = ViewInfo::Creation::normal);
 
+// The memory of a lazy conjugate or negative as it is, below the tape: what kernels read.
+Tensor raw(const Tensor& lazy);
+
 // Zeros of `shape` with `g` in the window that `window(tensor)` cuts out: the gradient of a view.
 // Differentiable, since the gradient of that is the window again.
 template <class F>

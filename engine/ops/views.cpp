@@ -14,6 +14,8 @@ Tensor make_view(const Tensor& self, Dims shape, Dims strides, std::int64_t offs
   Tensor out(Ref<TensorImpl>::make(self.impl()->storage, offset, std::move(shape),
                                    std::move(strides), self.dtype()));
   out.impl()->inference = self.impl()->inference;
+  out.impl()->conj = self.impl()->conj;
+  out.impl()->neg = self.impl()->neg;
   set_view(out, self, creation);
   return out;
 }
@@ -285,6 +287,14 @@ Tensor detach(const Tensor& self) {
   const TensorImpl& i = *self.impl();
   Tensor out(Ref<TensorImpl>::make(i.storage, i.offset, i.shape, i.strides, i.dtype));
   out.impl()->inference = i.inference;
+  out.impl()->conj = i.conj;
+  out.impl()->neg = i.neg;
+  return out;
+}
+
+Tensor raw(const Tensor& lazy) {
+  Tensor out = detach(lazy);
+  out.impl()->conj = out.impl()->neg = false;
   return out;
 }
 

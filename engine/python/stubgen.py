@@ -30,6 +30,8 @@ TYPES = {
     "Device": "DeviceLike",
     "Generator": "Generator",
     "SymInt": "_int",
+    "Layout": "layout",
+    "MemoryFormat": "memory_format",
 }
 # As in bind/parse.cpp: operands of these names broadcast, and may be numbers.
 OPERANDS = {"self", "other", "exponent", "value", "input"}

@@ -1,6 +1,7 @@
 // The tape as Python sees it: grad mode, Node (grad_fn), hooks, backward() and grad(), and the node
 // behind autograd.Function. The Python half is treadle/autograd/function.py.
 #include "engine/autograd/engine.h"
+#include "engine/ops/names.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -30,7 +31,7 @@ class PyHook {
         nb::steal(PyObject_CallFunctionObjArgs(fn_.get(), argument.ptr(), nullptr));
     if (!result.is_valid()) raise_python();
     if (result.is_none()) return Tensor();
-    return expect_tensor(result.ptr(), "the result of a hook");
+    return resolve(expect_tensor(result.ptr(), "the result of a hook"));
   }
 
  private:
@@ -47,13 +48,15 @@ std::vector<Tensor> tensors_of(nb::handle sequence, const char* what, bool none_
   std::vector<Tensor> result;
   if (is_tensor(sequence.ptr())) {
     result.push_back(tensor_of(sequence.ptr()));
+    if (none_allowed) result[0] = resolve(result[0]);  // gradients
     return result;
   }
   for (nb::handle item : sequence) {
     if (item.is_none() && none_allowed) {
       result.emplace_back();
     } else {
-      result.push_back(expect_tensor(item.ptr(), what));
+      const Tensor t = expect_tensor(item.ptr(), what);
+      result.push_back(none_allowed ? resolve(t) : t);
     }
   }
   return result;

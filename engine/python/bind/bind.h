@@ -20,6 +20,12 @@ namespace nb = nanobind;
 struct PyDType {
   DType value;
 };
+struct PyMemoryFormat {
+  std::int64_t value;
+};
+struct PyLayout {
+  std::int64_t value;  // 0: strided
+};
 struct PyDevice {
   Device value;
   bool has_index;  // "cpu" and "cpu:0" print differently
@@ -47,6 +53,9 @@ struct Types {
   PyTypeObject* dtype = nullptr;
   PyTypeObject* device = nullptr;
   PyTypeObject* generator = nullptr;
+  PyTypeObject* memory_format = nullptr;
+  PyTypeObject* layout = nullptr;
+  PyObject* strided = nullptr;
   PyTypeObject* size = nullptr;
   PyTypeObject* node = nullptr;
   PyObject* dtypes[kernel::kDTypes] = {};
@@ -159,6 +168,9 @@ bool to_int(PyObject* o, std::int64_t* out);  // OverflowError is raised as rais
 bool to_dims(PyObject* o, Dims* out);         // tuple or list of ints
 bool to_dtype(PyObject* o, DType* out);       // dtype, or the types bool, int, float
 bool to_device(PyObject* o, Device* out);     // device, "cpu", "cuda:1"
+bool to_memory_format(PyObject* o, std::int64_t* out);
+// Throws Error{not_implemented} for a layout other than strided.
+bool to_layout(PyObject* o, std::int64_t* out);
 std::string string_of(PyObject* unicode);
 
 PyObject* wrap(DType dtype);

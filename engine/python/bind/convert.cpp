@@ -233,6 +233,19 @@ bool to_device(PyObject* o, Device* out) {
   return true;
 }
 
+bool to_memory_format(PyObject* o, std::int64_t* out) {
+  if (Py_TYPE(o) != types.memory_format) return false;
+  *out = nb::inst_ptr<PyMemoryFormat>(nb::handle(o))->value;
+  return true;
+}
+
+bool to_layout(PyObject* o, std::int64_t* out) {
+  if (Py_TYPE(o) != types.layout) return false;
+  *out = nb::inst_ptr<PyLayout>(nb::handle(o))->value;
+  if (*out != 0) fail(ErrorKind::not_implemented, "treadle has only strided tensors");
+  return true;
+}
+
 // --- results
 // ---------------------------------------------------------------------------------------
 

@@ -283,7 +283,14 @@ void bind_exchange(nb::module_& m) {
   m.def(
       "_to_dlpack",
       [](nb::handle tensor, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
-        return to_dlpack(expect_tensor(tensor.ptr(), "self"), max_version, dl_device, copy);
+        const Tensor self = expect_tensor(tensor.ptr(), "self");
+        if (self.is_lazy()) {
+          PyErr_SetString(PyExc_BufferError,
+                          self.impl()->conj ? "Can't export tensors with the conjugate bit set"
+                                            : "Can't export tensors with the negative bit set");
+          raise_python();
+        }
+        return to_dlpack(self, max_version, dl_device, copy);
       },
       nb::arg("tensor"), nb::arg("max_version").none(), nb::arg("dl_device").none(),
       nb::arg("copy").none());

@@ -243,7 +243,9 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       if (f.dtype == t.dtype()) format = f.code;
     }
     const char* refused = nullptr;
-    if (t.requires_grad()) {
+    if (t.is_lazy()) {
+      refused = "a lazy conjugate or negative has no buffer: call resolve_conj() or resolve_neg()";
+    } else if (t.requires_grad()) {
       refused = "a tensor that requires grad has no buffer: call detach() first";
     } else if (!format) {
       refused = "this dtype has no format in the buffer protocol";

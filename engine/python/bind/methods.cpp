@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "engine/core/visit.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/names.h"
 
 namespace treadle::bind {
@@ -83,12 +84,30 @@ PyObject* is_signed(PyObject* self, PyObject*) {
 PyObject* is_inference(PyObject* self, PyObject*) {
   return PyBool_FromLong(impl_of(self)->inference);
 }
-PyObject* is_contiguous_(PyObject* self, PyObject*) {
-  return guarded([&] { return PyBool_FromLong(Borrowed(self)->is_contiguous()); });
+PyObject* is_contiguous_(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                         PyObject* kwnames) {
+  return guarded([&] {
+    const Py_ssize_t keywords = kwnames ? PyTuple_Size(kwnames) : 0;
+    if (nargs + keywords > 1 ||
+        (keywords && string_of(PyTuple_GetItem(kwnames, 0)) != "memory_format")) {
+      fail(ErrorKind::type, "is_contiguous() takes one argument, memory_format");
+    }
+    if (nargs + keywords == 0) return PyBool_FromLong(Borrowed(self)->is_contiguous());
+    std::int64_t format = 0;
+    if (!to_memory_format(args[0], &format)) {
+      fail(ErrorKind::type,
+           std::string("is_contiguous(): argument 'memory_format' must be memory_format, not ") +
+               type_name(args[0]));
+    }
+    return PyBool_FromLong(is_contiguous(*Borrowed(self), memory_format(format)));
+  });
 }
 
 PyObject* item(PyObject* self, PyObject*) {
-  return guarded([&] { return wrap_number(*Borrowed(self)); });
+  return guarded([&] {
+    const Borrowed t(self);
+    return t->is_lazy() ? wrap_number(resolve(*t)) : wrap_number(*t);
+  });
 }
 
 // --- tolist
@@ -127,10 +146,12 @@ PyObject* nested_list(const T* at, const Dims& shape, const Dims& strides, std::
 
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Borrowed t(self);
-    return visit_any(t->dtype(), "tolist", [&](auto zero) {
+    const Borrowed given(self);
+    const Tensor lazy = given->is_lazy() ? resolve(*given) : Tensor();
+    const Tensor& t = lazy.defined() ? lazy : *given;
+    return visit_any(t.dtype(), "tolist", [&](auto zero) {
       using T = decltype(zero);
-      return nested_list(t->data_as<const T>(), t->shape(), t->strides(), 0);
+      return nested_list(t.data_as<const T>(), t.shape(), t.strides(), 0);
     });
   });
 }
@@ -164,6 +185,12 @@ PyObject* retain_grad_(PyObject* self, PyObject*) {
 PyObject* array_interface(PyObject* self, PyObject*) {
   return guarded([&] {
     const Borrowed t(self);
+    if (t->is_lazy()) {
+      const std::string bit = t->impl()->conj ? "conj" : "neg";
+      fail(ErrorKind::runtime, "Can't call numpy() on Tensor that has " +
+                                   std::string(bit == "conj" ? "conjugate" : "negative") +
+                                   " bit set. Use tensor.resolve_" + bit + "().numpy() instead.");
+    }
     const DTypeInfo& i = info(t->dtype());
     const char* kind = "f";
     if (i.category == Category::boolean) kind = "b";
@@ -213,8 +240,9 @@ std::span<const PyMethodDef> own_methods() {
       {"is_signed", is_signed, METH_NOARGS, "is_signed() -> bool"},
       {"is_inference", is_inference, METH_NOARGS,
        "is_inference() -> bool\n\nWhether the tensor was made in inference mode."},
-      {"is_contiguous", is_contiguous_, METH_NOARGS,
-       "is_contiguous() -> bool\n\nWhether the elements lie row by row without gaps."},
+      {"is_contiguous", method(is_contiguous_), kFast,
+       "is_contiguous(memory_format=contiguous_format) -> bool\n\nWhether the elements lie row by "
+       "row without gaps."},
       {"item", item, METH_NOARGS,
        "item() -> int, float or bool\n\nThe number in a tensor of one element. RuntimeError for "
        "any other."},

@@ -16,6 +16,10 @@ class Operand {
   bool set(PyObject* o) {
     if (is_tensor(o)) {
       TensorImpl* impl = impl_of(o);
+      if (impl->conj || impl->neg) {
+        tensor_ = resolve(tensor_of(o));
+        return true;
+      }
       std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof impl);
       borrowed_ = true;
       return true;
@@ -77,7 +81,14 @@ PyObject* inplace_slot(PyObject* a, PyObject* b) {
     Operand y;
     if (!y.set(b)) Py_RETURN_NOTIMPLEMENTED;
     const Borrowed x(a);
-    run(*x, *y, F);
+    if (x->is_lazy()) {
+      check_inplace(*x);
+      const Tensor value = resolve(*x);
+      run(value, *y, F);
+      copy_(*x, value);
+    } else {
+      run(*x, *y, F);
+    }
     Py_INCREF(a);
     return a;
   });
@@ -146,13 +157,17 @@ PyObject* power_inplace_slot(PyObject* a, PyObject* b, PyObject*) {
 PyObject* matmul_slot(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-    return wrap(run(*Borrowed(a), *Borrowed(b), matmul));
+    Operand x, y;
+    x.set(a);
+    y.set(b);
+    return wrap(run(*x, *y, matmul));
   });
 }
 
 PyObject* negative_slot(PyObject* self) {
   return guarded([&] {
-    const Borrowed x(self);
+    Operand x;
+    x.set(self);
     return wrap(run(*x, *x, [](const Tensor& t, const Tensor&) { return neg(t); }));
   });
 }

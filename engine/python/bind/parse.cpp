@@ -38,6 +38,14 @@ bool takes_only_numbers(const Schema& schema) {
   return std::find(std::begin(kOps), std::end(kOps), schema.name) != std::end(kOps);
 }
 
+// Functions of any number of tensors, that PyTorch writes as *tensors.
+bool takes_tensors_one_by_one(const Schema& schema) {
+  static constexpr std::string_view kOps[] = {"broadcast_tensors", "block_diag", "meshgrid",
+                                              "cartesian_prod"};
+  return std::find(std::begin(kOps), std::end(kOps), schema.name) != std::end(kOps) ||
+         (schema.name.starts_with("atleast_") && schema.args[0].type == ArgType::tensors);
+}
+
 struct Alias {
   std::string_view name, alias;
 };
@@ -67,7 +75,7 @@ Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_
     for (std::size_t i = 0; i < schema->args.size() && positional[method] == 1; ++i) {
       const Arg& arg = schema->args[i];
       if ((method && static_cast<int>(i) == self) || arg.keyword_only) continue;
-      if ((arg.type == ArgType::ints && arg.list_size < 1) || schema->name == "broadcast_tensors")
+      if ((arg.type == ArgType::ints && arg.list_size < 1) || takes_tensors_one_by_one(*schema))
         varargs[method] = static_cast<int>(i);
       break;
     }
@@ -159,6 +167,15 @@ bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::s
       Device device;
       if (!to_device(o, &device)) return false;
       *out = device;
+      return true;
+    }
+    case ArgType::layout:
+    case ArgType::memory_format: {
+      std::int64_t value = 0;
+      if (arg.type == ArgType::layout ? !to_layout(o, &value) : !to_memory_format(o, &value)) {
+        return false;
+      }
+      *out = value;
       return true;
     }
     case ArgType::generator:
@@ -273,7 +290,9 @@ bool extra_keyword(const Signature& s, Form form, PyObject* keyword, PyObject* v
     parsed->requires_grad = value == Py_True;
     return true;
   }
-  return name == "pin_memory" && (value == Py_False || value == Py_None);
+  std::int64_t layout = 0;
+  if (name == "layout") return value == Py_None || to_layout(value, &layout);
+  return name == "pin_memory" && (PyBool_Check(value) || value == Py_None);
 }
 
 // The objects given for each argument; null: none. False if a name is wrong or given twice.

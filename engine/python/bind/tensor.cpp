@@ -116,7 +116,11 @@ PyObject* get_base(PyObject* self, void*) {
 }
 // Shares storage without history, and writes through it aren't seen by the tape.
 PyObject* get_data(PyObject* self, void*) {
-  return guarded([&] { return wrap(detach(*Borrowed(self))); });
+  return guarded([&] {
+    const Tensor made = detach(*Borrowed(self));
+    made.impl()->storage = Ref<Storage>::make(made.impl()->storage, 0u);
+    return wrap(made);
+  });
 }
 int set_data(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
@@ -127,11 +131,13 @@ int set_data(PyObject* self, PyObject* value, void*) {
       fail(ErrorKind::runtime,
            "data set to a tensor that requires gradients must be floating point");
     }
-    impl->storage = source.impl()->storage;
+    impl->storage = Ref<Storage>::make(source.impl()->storage, impl->storage->version());
     impl->offset = source.impl()->offset;
     impl->shape = source.shape();
     impl->strides = source.strides();
     impl->dtype = source.dtype();
+    impl->conj = source.impl()->conj;
+    impl->neg = source.impl()->neg;
     return 0;
   });
 }
@@ -162,7 +168,7 @@ PyObject* get_h(PyObject* self, void*) {
                "-D tensor." +
                (t->dim() > 2 ? " For batches of matrices, consider using tensor.mH" : ""));
     }
-    return wrap(t->dim() == 0 ? conj(*t) : conj(transpose(*t, 0, 1)));
+    return wrap(t->dim() == 0 ? lazy_conj(*t) : lazy_conj(transpose(*t, 0, 1)));
   });
 }
 PyObject* get_mh(PyObject* self, void*) {
@@ -172,7 +178,7 @@ PyObject* get_mh(PyObject* self, void*) {
       fail(ErrorKind::runtime,
            "tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.");
     }
-    return wrap(t->dim() == 0 ? conj(*t) : conj(transpose(*t, -2, -1)));
+    return wrap(t->dim() == 0 ? lazy_conj(*t) : lazy_conj(transpose(*t, -2, -1)));
   });
 }
 // The parts of complex numbers; assigning writes them.
@@ -206,6 +212,10 @@ int set_real(PyObject* self, PyObject* value, void*) {
 }
 int set_imag(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] { return write_part(imag(*Borrowed(self)), value, "imag"); });
+}
+PyObject* get_layout(PyObject*, void*) {
+  Py_INCREF(types.strided);
+  return types.strided;
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_is_cpu(PyObject* self, void*) {
@@ -245,9 +255,13 @@ PyGetSetDef attributes[] = {
     {"real", get_real, set_real, "A view of the real parts; of a real tensor itself.", nullptr},
     {"imag", get_imag, set_imag,
      "A view of the imaginary parts. TypeError for dtypes that have none.", nullptr},
+    {"layout", get_layout, nullptr, "strided: the only layout there is.", nullptr},
     {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
     {"is_cuda", get_is_cuda, nullptr, nullptr, nullptr},
     {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_nested", get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_meta", get_false, nullptr, nullptr, nullptr},
     {"_version", get_version, nullptr, "How often an in-place op has written to the memory.",

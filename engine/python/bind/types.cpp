@@ -208,6 +208,26 @@ void bind_device(nb::module_& m) {
       });
 }
 
+// A type of a few named constants, which live in the module and pickle as their names.
+template <class T, std::size_t N>
+PyTypeObject* bind_names(nb::module_& m, const char* type, const char* doc,
+                         const char* const (&names)[N]) {
+  auto c = nb::class_<T>(m, type, nb::is_final(), doc);
+  c.def("__repr__", [&names](const T& x) {
+     const std::string text = repr(DType::boolean);  // the module's name, as dtypes print it
+     return text.substr(0, text.find('.') + 1) + names[x.value];
+   }).def("__reduce__", [&names](const T& x) { return std::string(names[x.value]); });
+  for (std::size_t i = 0; i < N; ++i) {
+    m.attr(names[i]) = nb::cast(T{static_cast<std::int64_t>(i)});
+  }
+  return reinterpret_cast<PyTypeObject*>(c.ptr());
+}
+
+const char* const kMemoryFormats[] = {"contiguous_format", "preserve_format", "channels_last",
+                                      "channels_last_3d"};
+const char* const kLayouts[] = {"strided",    "sparse_coo", "sparse_csr",
+                                "sparse_csc", "sparse_bsr", "sparse_bsc"};
+
 // --- Size: a tuple of ints that prints as one and stays one when sliced, joined or repeated
 // ----------
 
@@ -334,6 +354,11 @@ void bind_types(nb::module_& m) {
   bind_dtype(m);
   bind_device(m);
   bind_size(m);
+  types.memory_format = bind_names<PyMemoryFormat>(
+      m, "memory_format", "Order of the dimensions in memory.", kMemoryFormats);
+  types.layout = bind_names<PyLayout>(
+      m, "layout", "How elements are stored. Tensors here are all strided.", kLayouts);
+  types.strided = nb::object(m.attr("strided")).release().ptr();
 }
 
 }  // namespace treadle::bind
