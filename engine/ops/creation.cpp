@@ -134,7 +134,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
   double count = std::ceil((end.f - start.f) / step.f);
   if (integral) {
     const std::int64_t sign = step.i > 0 ? 1 : -1;
-    count = static_cast<double>((end.i - start.i + step.i - sign) / step.i);
+    const std::int64_t steps = (end.i - start.i + step.i - sign) / step.i;
+    count = static_cast<double>(steps);
   }
   if (!(count < 9e15))
     fail(ErrorKind::memory, "arange of " + std::to_string(count) + " elements is too large");

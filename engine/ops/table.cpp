@@ -104,7 +104,6 @@ bool accepts(const Arg& arg, const Value& v) {
       if (const Scalar* s = std::get_if<Scalar>(&v)) return s->kind != Scalar::Kind::floating;
       return std::holds_alternative<std::int64_t>(v) || std::holds_alternative<bool>(v);
     case ArgType::floating:
-      return is_number(v);
     case ArgType::boolean:
       return is_number(v);
     case ArgType::string:

@@ -17,7 +17,7 @@ namespace {
 using kernel::GemmArgs;
 
 // Below this many multiplications our own kernel is faster than OpenBLAS's packing and checks.
-constexpr std::int64_t kSmall = 16 * 16 * 16;
+constexpr std::int64_t kSmall = std::int64_t{16} * 16 * 16;
 // Work of one piece: some hundred microseconds, so that handing it over costs little.
 constexpr std::int64_t kPieceWork = std::int64_t{1} << 22;
 constexpr std::int64_t kMinRows = 64;

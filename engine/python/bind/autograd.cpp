@@ -184,7 +184,7 @@ void bind_node(nb::module_& m) {
   function
       .def_static(
           "_make",
-          [](nb::type_object type, const std::string& name, nb::handle inputs) {
+          [](const nb::type_object& type, const std::string& name, nb::handle inputs) {
             auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
             if (!PyType_IsSubtype(cls,
                                   reinterpret_cast<PyTypeObject*>(nb::type<FunctionBox>().ptr())))

@@ -116,8 +116,9 @@ inline Tensor tensor_of(PyObject* o) { return Tensor(Ref<TensorImpl>(impl_of(o))
 class Borrowed {
  public:
   explicit Borrowed(PyObject* o) {
-    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));  // NOLINT(bugprone-sizeof-expression)
     TensorImpl* impl = impl_of(o);
+    // The pointer itself: NOLINTNEXTLINE(bugprone-sizeof-expression)
     std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof impl);
   }
   Borrowed(const Borrowed&) = delete;

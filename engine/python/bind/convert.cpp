@@ -68,7 +68,7 @@ const char* type_name(PyObject* o) {
   thread_local std::string name;
   const nb::object qualified = nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(o))).attr("__name__");
   name = string_of(qualified.ptr());
-  return name.c_str();
+  return name.c_str();  // NOLINT(clang-analyzer-cplusplus.InnerPointer): of the new text
 }
 
 // --- tensors

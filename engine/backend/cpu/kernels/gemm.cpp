@@ -67,7 +67,7 @@ template <class S>
 void gemm(const kernel::GemmArgs& g) {
   using V = typename Field<S>::type;
   constexpr int nr = Vector<V>::columns;
-  constexpr int64_t kWide = 8 * nr;  // columns of B packed at once
+  constexpr int64_t kWide = int64_t{8} * nr;  // columns of B packed at once
   Params scalars{};
   scalars.value[0] = g.alpha, scalars.value[1] = g.beta;
   const V alpha = static_cast<V>(scalars.get<S>(0)), beta = static_cast<V>(scalars.get<S>(1));

@@ -66,7 +66,7 @@ void softmax_grad(const kernel::RowArgs& a) {
 
 template <class V>
 void log_softmax(const kernel::RowArgs& a) {
-  if (a.count == 0) return;
+  if (a.count <= 0) return;
   for (int64_t r = 0; r < a.rows; ++r) {
     const V* x = row<V>(a.in[0], r, a.in_stride[0]);
     V* y = row<V>(a.out, r, a.out_stride);
