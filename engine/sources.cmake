@@ -33,6 +33,19 @@ set(treadle_sources
   ops/map_node.cpp
   ops/matmul.cpp
   ops/nn.cpp
+  ops/nn_attention.cpp
+  ops/nn_conv.cpp
+  ops/nn_ctc.cpp
+  ops/nn_distance.cpp
+  ops/nn_dropout.cpp
+  ops/nn_embedding.cpp
+  ops/nn_loss.cpp
+  ops/nn_norm.cpp
+  ops/nn_pool.cpp
+  ops/nn_resample.cpp
+  ops/nn_rnn.cpp
+  ops/nn_util.cpp
+  ops/nn_vision.cpp
   ops/out.cpp
   ops/parts.cpp
   ops/products.cpp

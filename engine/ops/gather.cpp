@@ -1,5 +1,5 @@
 // Gather and scatter along one dimension, and what is made of them: index_select, index_add,
-// embedding, one_hot, masked_fill, sort, topk, flip.
+// masked_fill, sort, topk, flip.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -294,49 +294,6 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
   return gather(expand(self, sa), d, expand(indices, sb));
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx,
-                 bool scale_grad_by_freq, bool sparse) {
-  if (scale_grad_by_freq || sparse) {
-    fail(ErrorKind::not_implemented,
-         "embedding(): scale_grad_by_freq and sparse gradients aren't implemented");
-  }
-  if (weight.dim() != 2) fail(ErrorKind::runtime, "'weight' must be 2-D");
-  if (indices.dtype() != DType::int64) {
-    fail(ErrorKind::runtime,
-         "Expected tensor for argument #1 'indices' to have scalar type Long; but got " +
-             std::string(info(indices.dtype()).scalar) + " instead");
-  }
-  Tensor out = index_select(weight, 0, reshape(indices, {-1}));
-  Dims shape = indices.shape();
-  shape.push_back(weight.size(1));
-  out = reshape(out, shape);
-  if (padding_idx < 0) return out;
-  // No gradient for the padding row.
-  return where(unsqueeze(eq(indices, Tensor::wrapped(padding_idx)), -1), detach(out), out);
-}
-
-Tensor one_hot(const Tensor& self, std::int64_t num_classes) {
-  if (self.dtype() != DType::int64) {
-    fail(ErrorKind::runtime, "one_hot is only applicable to index tensor of type LongTensor.");
-  }
-  if (self.numel() == 0 && num_classes <= 0) {
-    fail(ErrorKind::runtime, "Can not infer total number of classes from empty tensor.");
-  }
-  const std::uint64_t every = dim_mask({}, self.dim());
-  if (self.numel() > 0) {
-    if (reduce(Reduction::min, self, every, false).item_int() < 0) {
-      fail(ErrorKind::runtime, "Class values must be non-negative.");
-    }
-    const std::int64_t top = reduce(Reduction::max, self, every, false).item_int();
-    if (num_classes == -1) num_classes = top + 1;
-    if (top >= num_classes)
-      fail(ErrorKind::runtime, "Class values must be smaller than num_classes.");
-  }
-  Dims shape = self.shape();
-  shape.push_back(num_classes);
-  return scatter_value(zeros(shape, DType::int64), -1, unsqueeze(self, -1), 1);
-}
-
 // Positions that sort each line of `self` along dim; NaN counts as the largest. Stable.
 Tensor sort_order(const Tensor& self, std::int64_t dim, bool descending) {
   const NoGrad off;
@@ -431,13 +388,6 @@ std::span<const OpDef> gather_ops() {
                    "(Tensor values, Tensor indices)",
                    "The k largest or smallest along a dimension, in order; and their positions.",
                    kAll),
-      native<embedding>("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
-                        "scale_grad_by_freq=False, "
-                        "bool sparse=False) -> Tensor",
-                        "The rows of weight named by indices; no gradient for row padding_idx.",
-                        kFunction),
-      native<one_hot>("one_hot(Tensor self, int num_classes=-1) -> Tensor",
-                      "1 at the class of each element, as int64.", kFunctional, false),
   };
   return rows;
 }

@@ -1,4 +1,4 @@
-// Softmax, losses and layers' functions.
+// Softmax, and activations that are made of other ops.
 #include <algorithm>
 #include <cmath>
 
@@ -74,65 +74,6 @@ Tensor soft(const RowKernels& k, const Tensor& input, std::int64_t dim,
   return out;
 }
 
-Tensor reduce_loss(const Tensor& loss, const std::string& reduction) {
-  if (reduction == "mean") return mean(loss);
-  if (reduction == "sum") return sum(loss);
-  if (reduction == "none") return loss;
-  fail(ErrorKind::value, reduction + " is not a valid value for reduction");
-}
-
-// input [N, C, ...] or [C]; the loss of each target without reduction, and the weight of each.
-std::pair<Tensor, Tensor> nll_parts(const Tensor& input, const Tensor& target, const Tensor& weight,
-                                    std::int64_t ignore_index) {
-  if (input.dim() == 0) fail(ErrorKind::value, "Expected 1 or more dimensions (got 0)");
-  const std::int64_t dim = input.dim() == 1 ? 0 : 1;
-  Dims expected = input.shape();
-  expected.erase(dim);
-  if (target.dtype() != DType::int64) {
-    fail(ErrorKind::runtime,
-         "expected scalar type Long but found " + std::string(info(target.dtype()).scalar));
-  }
-  if (target.shape() != expected) {
-    if (input.dim() >= 2 && target.dim() >= 1 && input.size(0) != target.size(0)) {
-      fail(ErrorKind::value, "Expected input batch_size (" + std::to_string(input.size(0)) +
-                                 ") to match target batch_size (" + std::to_string(target.size(0)) +
-                                 ").");
-    }
-    fail(ErrorKind::runtime,
-         "Expected target size " + to_string(expected) + ", got " + to_string(target.shape()));
-  }
-  const std::int64_t classes = input.shape()[dim];
-  if (weight.defined() && (weight.dim() != 1 || weight.size(0) != classes)) {
-    fail(ErrorKind::runtime,
-         "weight tensor should be defined either for all " + std::to_string(classes) +
-             " classes or no classes but got weight tensor of shape: " + to_string(weight.shape()));
-  }
-  const Tensor ignored = eq(target, Tensor::wrapped(ignore_index));
-  const Tensor safe = where(ignored, zeros({}, DType::int64), target);
-  if (safe.numel() > 0) {
-    const std::uint64_t every = dim_mask({}, safe.dim());
-    const std::int64_t low = reduce(Reduction::min, safe, every, false).item_int();
-    const std::int64_t high = reduce(Reduction::max, safe, every, false).item_int();
-    if (low < 0 || high >= classes) {
-      fail(ErrorKind::index,
-           "Target " + std::to_string(low < 0 ? low : high) + " is out of bounds.");
-    }
-  }
-  const Tensor picked = squeeze(gather(input, dim, unsqueeze(safe, dim)), Dims{dim});
-  Tensor w = weight.defined() ? reshape(index_select(weight, 0, reshape(safe, {-1})), safe.shape())
-                              : ones(safe.shape(), input.dtype());
-  w = where(ignored, zeros({}, w.dtype()), w);
-  const Tensor loss = where(ignored, zeros({}, input.dtype()), neg(mul(picked, w)));
-  return {loss, w};
-}
-
-Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
-                const std::string& reduction, std::int64_t ignore_index) {
-  const auto [loss, w] = nll_parts(input, target, weight, ignore_index);
-  if (reduction == "mean") return div(sum(loss), sum(w));
-  return reduce_loss(loss, reduction);
-}
-
 }  // namespace
 
 Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype) {
@@ -142,117 +83,7 @@ Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dt
   return soft(kLogSoftmax, self, dim, dtype);
 }
 
-Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
-                     const std::string& reduction, std::int64_t ignore_index,
-                     double label_smoothing) {
-  if (label_smoothing < 0 || label_smoothing > 1) {
-    fail(ErrorKind::runtime,
-         "label_smoothing must be between 0.0 and 1.0. Got: " + std::to_string(label_smoothing));
-  }
-  const std::int64_t dim = input.dim() == 1 ? 0 : 1;
-  const Tensor logp = log_softmax(input, dim);
-  const std::int64_t classes = input.dim() > 0 ? input.shape()[dim] : 1;
-  Dims per_class(input.dim(), 1);
-  if (input.dim() > 0) per_class[dim] = classes;
-  if (is_floating(target.dtype()) && target.shape() == input.shape()) {
-    // Class probabilities.
-    Tensor p = target;
-    if (label_smoothing > 0) {
-      p = add(mul(p, Tensor(1 - label_smoothing)),
-              Tensor(label_smoothing / static_cast<double>(classes)));
-    }
-    Tensor terms = mul(logp, p);
-    if (weight.defined()) terms = mul(terms, reshape(weight, per_class));
-    const Tensor loss = neg(sum(terms, {dim}));
-    if (reduction != "mean") return reduce_loss(loss, reduction);
-    return div(sum(loss), Tensor(static_cast<double>(std::max<std::int64_t>(1, loss.numel()))));
-  }
-  const auto [nll, w] = nll_parts(logp, target, weight, ignore_index);
-  if (label_smoothing == 0) {
-    return reduction == "mean" ? div(sum(nll), sum(w)) : reduce_loss(nll, reduction);
-  }
-  Tensor smooth = weight.defined() ? neg(sum(mul(logp, reshape(weight, per_class)), {dim}))
-                                   : neg(sum(logp, {dim}));
-  smooth = where(eq(target, Tensor::wrapped(ignore_index)), zeros({}, smooth.dtype()), smooth);
-  const Tensor total = add(mul(nll, Tensor(1 - label_smoothing)),
-                           mul(smooth, Tensor(label_smoothing / static_cast<double>(classes))));
-  return reduction == "mean" ? div(sum(total), sum(w)) : reduce_loss(total, reduction);
-}
-
 namespace {
-
-Tensor mse_loss(const Tensor& input, const Tensor& target, const std::string& reduction) {
-  return reduce_loss(square(sub(input, target)), reduction);
-}
-Tensor l1_loss(const Tensor& input, const Tensor& target, const std::string& reduction) {
-  return reduce_loss(abs(sub(input, target)), reduction);
-}
-Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, const std::string& reduction,
-                      double beta) {
-  if (beta < 0)
-    fail(ErrorKind::runtime, "smooth_l1_loss does not support negative values for beta.");
-  if (beta == 0) return l1_loss(input, target, reduction);
-  const Tensor d = abs(sub(input, target));
-  return reduce_loss(
-      where(lt(d, Tensor(beta)), mul(square(d), Tensor(0.5 / beta)), sub(d, Tensor(0.5 * beta))),
-      reduction);
-}
-// log is cut at -100, so that a certain and wrong prediction costs 100 and not infinity.
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
-                            const std::string& reduction) {
-  if (input.shape() != target.shape()) {
-    fail(ErrorKind::value, "Using a target size (" + to_string(target.shape()) +
-                               ") that is different to the input size (" +
-                               to_string(input.shape()) +
-                               ") is deprecated. Please ensure they have the same size.");
-  }
-  const Tensor floor_value(-100.0);
-  const Tensor a = mul(target, maximum(log(input), floor_value));
-  const Tensor b =
-      mul(sub(Tensor(1.0), target), maximum(log(sub(Tensor(1.0), input)), floor_value));
-  Tensor loss = neg(add(a, b));
-  if (weight.defined()) loss = mul(loss, weight);
-  return reduce_loss(loss, reduction);
-}
-Tensor bce_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
-                       const Tensor& pos_weight, const std::string& reduction) {
-  if (input.shape() != target.shape()) {
-    fail(ErrorKind::value, "Target size (" + to_string(target.shape()) +
-                               ") must be the same as input size (" + to_string(input.shape()) +
-                               ")");
-  }
-  // log(sigmoid(x)) = min(x, 0) - log(1 + e^-|x|)
-  const Tensor log_sigmoid = sub(minimum(input, Tensor(0.0)), log1p(exp(neg(abs(input)))));
-  Tensor loss = mul(sub(Tensor(1.0), target), input);
-  if (pos_weight.defined()) {
-    const Tensor factor = add(mul(sub(pos_weight, Tensor(1.0)), target), Tensor(1.0));
-    loss = sub(loss, mul(factor, log_sigmoid));
-  } else {
-    loss = sub(loss, log_sigmoid);
-  }
-  if (weight.defined()) loss = mul(loss, weight);
-  return reduce_loss(loss, reduction);
-}
-
-Tensor layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
-                  const Tensor& bias, double eps) {
-  const std::int64_t k = normalized_shape.size();
-  bool fits = k > 0 && k <= input.dim();
-  for (std::int64_t i = 0; fits && i < k; ++i)
-    fits = input.shape()[input.dim() - k + i] == normalized_shape[i];
-  if (!fits) {
-    fail(ErrorKind::runtime, "Given normalized_shape=" + to_string(normalized_shape) +
-                                 ", expected input with shape [*, " +
-                                 to_string(normalized_shape).substr(1) + ", but got input of size" +
-                                 to_string(input.shape()));
-  }
-  Dims dims;
-  for (std::int64_t i = input.dim() - k; i < input.dim(); ++i) dims.push_back(i);
-  const Tensor centered = sub(input, mean(input, dims, true));
-  Tensor out = mul(centered, rsqrt(add(mean(square(centered), dims, true), Tensor(eps))));
-  if (weight.defined()) out = mul(out, weight);
-  return bias.defined() ? add(out, bias) : out;
-}
 
 Tensor hardtanh(const Tensor& x, const Scalar& low, const Scalar& high) {
   return minimum(maximum(x, low.tensor()), high.tensor());
@@ -276,37 +107,6 @@ std::span<const OpDef> nn_ops() {
                        "x cut to a range.", kFunctional),
       native<log_sigmoid>("logsigmoid(Tensor self) -> Tensor", "log(sigmoid(x)), without overflow.",
                           kFunctional),
-      native<nll_loss>(
-          "nll_loss(Tensor self, Tensor target, Tensor? weight=None, str reduction='mean', int "
-          "ignore_index=-100) -> Tensor",
-          "Minus the log-probability of the target class.", kFunctional),
-      native<cross_entropy>("cross_entropy(Tensor self, Tensor target, Tensor? weight=None, str "
-                            "reduction='mean', int "
-                            "ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-                            "nll_loss(log_softmax(self)); target: class indices or probabilities.",
-                            kFunctional),
-      native<mse_loss>("mse_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor",
-                       "Squared difference.", kFunctional),
-      native<l1_loss>("l1_loss(Tensor self, Tensor target, str reduction='mean') -> Tensor",
-                      "Absolute difference.", kFunctional),
-      native<smooth_l1_loss>("smooth_l1_loss(Tensor self, Tensor target, str reduction='mean', "
-                             "float beta=1.0) -> Tensor",
-                             "Squared difference below beta, absolute beyond.", kFunctional),
-      native<binary_cross_entropy>("binary_cross_entropy(Tensor self, Tensor target, Tensor? "
-                                   "weight=None, str reduction='mean') -> Tensor",
-                                   "Cross entropy of probabilities; logs are cut at -100.",
-                                   kFunctional),
-      native<bce_with_logits>("binary_cross_entropy_with_logits(Tensor self, Tensor target, "
-                              "Tensor? weight=None, Tensor? "
-                              "pos_weight=None, str reduction='mean') -> Tensor",
-                              "binary_cross_entropy(sigmoid(self)), without overflow.",
-                              kFunctional),
-      native<layer_norm>(
-          "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
-          "bias=None, float "
-          "eps=1e-05) -> Tensor",
-          "Zero mean and unit variance over the last dimensions, then weight and bias.",
-          kFunctional),
   };
   return rows;
 }

@@ -6,6 +6,7 @@
 #include "engine/core/iter.h"
 #include "engine/core/random.h"
 #include "engine/ops/native.h"
+#include "engine/ops/nn_util.h"
 #include "engine/ops/view_util.h"
 
 namespace treadle {
@@ -195,6 +196,8 @@ Tensor bernoulli_value(const Tensor& self, double p, Generator* g) {
   return bernoulli_p(like(self, {}), p, g);
 }
 
+}  // namespace
+
 Tensor dropout(const Tensor& input, double p, bool train) {
   if (!(p >= 0 && p <= 1)) {
     fail(ErrorKind::runtime,
@@ -210,6 +213,9 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   }
   return mul(input, noise);
 }
+
+namespace {
+
 void dropout_inplace(const Tensor& input, double p, bool train) {
   if (p == 0 || !train) return;
   Tensor noise;

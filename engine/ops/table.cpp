@@ -63,12 +63,15 @@ const Table& the_table() {
   static const Table table = [] {
     Table t;
     for (const auto rows :
-         {elementwise_ops(),     view_ops(),         copy_ops(),    creation_ops(),
-          random_ops(),          indexing_ops(),     gather_ops(),  reduction_ops(),
-          matmul_ops(),          product_ops(),      einsum_ops(),  factor_ops(),
-          solve_ops(),           qr_ops(),           eig_ops(),     norm_ops(),
-          matrix_function_ops(), nn_ops(),           complex_ops(), composite_ops(),
-          layout_ops(),          shape_ops(),        part_ops(),    scatter_ops(),
+         {elementwise_ops(),     view_ops(),         copy_ops(),       creation_ops(),
+          random_ops(),          indexing_ops(),     gather_ops(),     reduction_ops(),
+          matmul_ops(),          product_ops(),      einsum_ops(),     factor_ops(),
+          solve_ops(),           qr_ops(),           eig_ops(),        norm_ops(),
+          matrix_function_ops(), nn_ops(),           nn_conv_ops(),    nn_pool_ops(),
+          nn_resample_ops(),     nn_norm_ops(),      nn_loss_ops(),    nn_ctc_ops(),
+          nn_distance_ops(),     nn_embedding_ops(), nn_dropout_ops(), nn_vision_ops(),
+          nn_attention_ops(),    nn_rnn_ops(),       complex_ops(),    composite_ops(),
+          layout_ops(),          shape_ops(),        part_ops(),       scatter_ops(),
           index_ops(),           view_inplace_ops(), sequence_ops()}) {
       t.ops.insert(t.ops.end(), rows.begin(), rows.end());
     }

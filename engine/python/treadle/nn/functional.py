@@ -4,10 +4,12 @@ that it has gradients of any order.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-
 from .. import _C
+from ._attention import *  # noqa: F403
+from ._images import *  # noqa: F403
+from ._losses import *  # noqa: F403
+from ._norms import *  # noqa: F403
+from ._pooling import *  # noqa: F403
 
 Tensor = _C.Tensor
 _nn = _C._nn
@@ -21,52 +23,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _nn.linear(input, weight, bias)
 
 
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """Rows of weight (rows, columns): input (*) of integers gives (*, columns).
-
-    The row padding_idx gets no gradient. IndexError for an index outside the table;
-    NotImplementedError for max_norm, scale_grad_by_freq and sparse.
-    """
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError(
-            "embedding: max_norm, scale_grad_by_freq and sparse are not supported"
-        )
-    if padding_idx is not None:
-        if not -weight.size(0) <= padding_idx < weight.size(0):
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.size(0)
-    return _C.embedding(weight, input, -1 if padding_idx is None else padding_idx)
-
-
-def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """(x - mean) / sqrt(var + eps) over the last dimensions, then * weight + bias.
-
-    The variance is the biased one. RuntimeError if input doesn't end in normalized_shape.
-    """
-    return _nn.layer_norm(input, tuple(normalized_shape), weight, bias, eps)
-
-
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes elements with probability p and divides the rest by 1 - p; nothing unless training."""
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if inplace:
-        return input.dropout_(p, training)
-    return _C.dropout(input, p, training)
+conv1d = _C.conv1d
+conv2d = _C.conv2d
+conv3d = _C.conv3d
+conv_transpose1d = _C.conv_transpose1d
+conv_transpose2d = _C.conv_transpose2d
+conv_transpose3d = _C.conv_transpose3d
+conv_tbc = _C.conv_tbc
+bilinear = _C.bilinear
+cosine_similarity = _C.cosine_similarity
+pairwise_distance = _C.pairwise_distance
+pdist = _C.pdist
 
 
 # --- activations ----------------------------------------------------------------------------------
@@ -125,159 +92,3 @@ def logsigmoid(input: Tensor) -> Tensor:
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha (exp(x) - 1)."""
     return _into(input, _nn.elu(input, alpha), inplace)
-
-
-def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
-    """dim, or with a warning the one that old PyTorch took."""
-    if dim is not None:
-        return dim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        stacklevel=3,
-    )
-    return 0 if input.dim() in (0, 1, 3) else 1
-
-
-def softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None
-) -> Tensor:
-    """exp(x) / sum(exp(x)) along dim."""
-    return input.softmax(_softmax_dim("softmax", input, dim), dtype=dtype)
-
-
-def log_softmax(
-    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _C.dtype | None = None
-) -> Tensor:
-    """log(softmax(x)) along dim, without overflow."""
-    return input.log_softmax(_softmax_dim("log_softmax", input, dim), dtype=dtype)
-
-
-# --- losses ---------------------------------------------------------------------------------------
-
-
-def chosen_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """`reduction`, unless `size_average` and `reduce` of old PyTorch are given: they win."""
-    if size_average is None and reduce is None:
-        return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
-
-
-def _same_size(input: Tensor, target: Tensor) -> None:
-    if input.shape != target.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size "
-            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=3,
-        )
-
-
-def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """(input - target)²."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    _same_size(input, target)
-    return _nn.mse_loss(input, target, reduction)
-
-
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """|input - target|."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    _same_size(input, target)
-    return _nn.l1_loss(input, target, reduction)
-
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """-weight[target] * input[target]; see nn.NLLLoss for shapes."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    return _nn.nll_loss(input, target, weight, reduction=reduction, ignore_index=ignore_index)
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """Cross entropy of scores and classes or probabilities; see nn.CrossEntropyLoss."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    return _nn.cross_entropy(
-        input,
-        target,
-        weight,
-        reduction=reduction,
-        ignore_index=ignore_index,
-        label_smoothing=label_smoothing,
-    )
-
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    """d² / (2 beta) where |d| < beta, else |d| - beta / 2, with d = input - target."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    _same_size(input, target)
-    return _nn.smooth_l1_loss(input, target, reduction, beta)
-
-
-def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """-(t log(x) + (1 - t) log(1 - x)) of probabilities x."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    return _nn.binary_cross_entropy(input, target, weight, reduction)
-
-
-def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
-    """binary_cross_entropy(sigmoid(input), target), without overflow."""
-    reduction = chosen_reduction(reduction, size_average, reduce)
-    return _nn.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """(*) of int64 classes to (*, num_classes) of 0 and 1; -1: largest class plus one."""
-    return _nn.one_hot(tensor, num_classes)

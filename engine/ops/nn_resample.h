@@ -1,0 +1,20 @@
+// Linear maps along single dimensions of a tensor, as one op: what average pooling and
+// interpolation are.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "engine/backend/cpu/pooling.h"
+#include "engine/core/tensor.h"
+
+namespace treadle {
+
+struct AlongDim {
+  std::int64_t dim;
+  std::shared_ptr<const Taps> taps;
+};
+// Applies the maps one after another. Differentiable. float32, float64, the 16-bit floats and
+// int64.
+Tensor resample_dims(const char* name, const Tensor& x, const std::vector<AlongDim>& maps);
+
+}  // namespace treadle
