@@ -148,8 +148,6 @@ class Runner {
       tell(event, step, slot.report);
       lock.unlock();
     };
-    double pause =
-        options_.retry_pause;  // NOLINT(clang-analyzer-deadcode.DeadStores): doubled below
     for (int attempt = 1;; ++attempt) {
       slot.report.attempts = attempt;
       told(attempt == 1 ? Progress::Event::started : Progress::Event::retrying);
