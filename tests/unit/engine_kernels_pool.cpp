@@ -118,7 +118,7 @@ TEST_CASE("nested and concurrent work ends with the right sums", "[pool]") {
 #define TREADLE_UNDER_TSAN
 #endif
 #ifndef TREADLE_UNDER_TSAN
-TEST_CASE("a child made by fork has its own working pool", "[pool]") {
+TEST_CASE("a child made by fork has its own working pool", "[pool][fork]") {
   const Threads scope(3);
   REQUIRE(sum_to(10000) == 49995000);
   const pid_t child = fork();
