@@ -274,11 +274,39 @@ Tensor linalg_norm_named(const Tensor& self, const std::string& ord, const std::
   return matrix_norm_named(self, ord, dim.value_or(Dims{-2, -1}), keepdim, dtype);
 }
 
-Tensor frobenius_norm(const Tensor& self, const Dims& dim, bool keepdim) {
-  return vector_norm(self, Scalar(2.0), dim, keepdim, std::nullopt);
+// torch.norm: numbers are norms of vectors, also over two dimensions.
+Tensor norm(const Tensor& self, const std::optional<Scalar>& p, const std::optional<Dims>& dim,
+            bool keepdim, std::optional<DType> dtype) {
+  return vector_norm(self, p.value_or(Scalar(2.0)), dim.value_or(Dims{}), keepdim, dtype);
 }
-Tensor nuclear_norm(const Tensor& self, const std::optional<Dims>& dim, bool keepdim) {
-  return matrix_norm_named(self, "nuc", dim.value_or(Dims{-2, -1}), keepdim, std::nullopt);
+Tensor norm_named(const Tensor& self, const std::string& p, const std::optional<Dims>& dim,
+                  bool keepdim, std::optional<DType> dtype) {
+  if (p == "fro") return norm(self, Scalar(2.0), dim, keepdim, dtype);
+  return matrix_norm_named(self, p, dim.value_or(Dims{-2, -1}), keepdim, dtype);
+}
+
+// Slices along `dim` with a norm above maxnorm are scaled down to it.
+Tensor renorm(const Tensor& self, const Scalar& p, std::int64_t dim, const Scalar& maxnorm) {
+  if (p.kind == Scalar::Kind::complex || !(p.f > 0)) {
+    fail(ErrorKind::runtime, "renorm: non-positive-norm not supported");
+  }
+  if (maxnorm.kind == Scalar::Kind::complex || !(maxnorm.f >= 0)) {
+    fail(ErrorKind::runtime, "renorm: expected maxnorm to be >= 0 but got " + text_of(maxnorm.f));
+  }
+  if (self.dim() < 2) {
+    fail(ErrorKind::runtime, "renorm: input needs at least 2 dimensions, got " +
+                                 std::to_string(self.dim()) + " dimensions");
+  }
+  const std::int64_t kept = wrap_dim(dim, self.dim());
+  Dims others;
+  for (std::int64_t d = 0; d < self.dim(); ++d) {
+    if (d != kept) others.push_back(d);
+  }
+  const Tensor wide = to(self, wide_dtype(self.dtype()));
+  const Tensor size = vector_norm(wide, p, others, true, std::nullopt);
+  const Tensor scale = div(maxnorm.tensor(), add(size, Tensor(1e-7)));
+  const Tensor factor = where(gt(size, maxnorm.tensor()), scale, ones({}, size.dtype()));
+  return mul(self, to(factor, real_dtype(self.dtype())));
 }
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return vector_norm(sub(self, other), p, {}, false, std::nullopt);
@@ -358,12 +386,17 @@ std::span<const OpDef> norm_ops() {
           "vector_norm() or matrix_norm(): of matrices where dim says two dimensions, or an ord is "
           "given for a 2-d tensor.",
           kPart),
-      native<frobenius_norm>("_frobenius_norm(Tensor self, int[1] dim, bool keepdim=False) -> "
-                             "Tensor",
-                             "The square root of the sum of squares.", kFunction | kOut),
-      native<nuclear_norm>("_nuclear_norm(Tensor self, int[2]? dim=None, bool keepdim=False) -> "
-                           "Tensor",
-                           "The sum of singular values.", kFunction | kOut),
+      native<norm_named>("norm.str(Tensor self, str p='fro', int[1]? dim=None, bool keepdim=False, "
+                         "*, ScalarType? dtype=None) -> Tensor",
+                         "p-norm of the elements.", kFunction | kMethod | kOut),
+      native<norm>("norm.number(Tensor self, Scalar? p, int[1]? dim=None, bool keepdim=False, *, "
+                   "ScalarType? dtype=None) -> Tensor",
+                   "p-norm of the elements over dim, or all; 'nuc' is that of matrices.",
+                   kFunction | kMethod | kOut),
+      native<renorm, inplace<renorm>>(
+          "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+          "self with every slice along dim scaled down to a p-norm of at most maxnorm.",
+          kFunction | kMethod | kOut),
       native<dist>("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
                    "The p-norm of self - other.", kFunction | kMethod | kOut),
       native<cond>("linalg_cond(Tensor self, Scalar? p=None) -> Tensor",

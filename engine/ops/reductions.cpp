@@ -291,27 +291,6 @@ Tensor std_dim(const Tensor& self, const Dims& dim, bool unbiased, bool keepdim)
   return std_dev(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
 }
 
-Tensor norm(const Tensor& input, const std::optional<Scalar>& p, const Dims& dim, bool keepdim,
-            std::optional<DType> dtype) {
-  Tensor owner;
-  const Tensor& self = in_dtype(input, dtype, owner);
-  check_floating(self, "norm");
-  const double order = p ? p->f : 2.0;
-  if (order == 2) return safe_sqrt(sum(square(self), dim, keepdim));
-  const Tensor a = abs(self);
-  if (order == 1) return sum(a, dim, keepdim);
-  if (order == 0) return sum(to(ne(self, Tensor(0)), self.dtype()), dim, keepdim);
-  if (std::isinf(order)) return order > 0 ? amax(a, dim, keepdim) : amin(a, dim, keepdim);
-  return pow(sum(pow(a, Tensor(order)), dim, keepdim), Tensor(1.0 / order));
-}
-Tensor norm_all(const Tensor& self, const Scalar& p) {
-  return norm(self, p, {}, false, std::nullopt);
-}
-Tensor vector_norm(const Tensor& self, const Scalar& ord, const Dims& dim, bool keepdim,
-                   std::optional<DType> dtype) {
-  return norm(self, ord, dim, keepdim, dtype);
-}
-
 Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
   const Tensor x = is_integral(self.dtype()) ? to(self, default_dtype()) : self;
   Tensor top;
@@ -411,16 +390,6 @@ std::span<const OpDef> reduction_ops() {
       native<std_dev>("std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
                       "bool keepdim=False) -> Tensor",
                       "Standard deviation; the divisor is n - correction (1 by default).", kAll),
-      native<norm_all>("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", "p-norm of all elements.",
-                       kBoth),
-      native<norm>(
-          "norm.ScalarOpt_dim(Tensor self, Scalar? p=2, int[1] dim=[], bool keepdim=False, *, "
-          "ScalarType? dtype=None) -> Tensor",
-          "p-norm over the dimensions.", kAll),
-      native<vector_norm>(
-          "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, "
-          "ScalarType? dtype=None) -> Tensor",
-          "p-norm over the dimensions.", kFunction | kOut),
       native<logsumexp>("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
                         "log of the sum of exponentials, without overflow.", kAll),
       native<cumsum>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",

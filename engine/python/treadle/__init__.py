@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from ._legacy import set_default_device as set_default_device
     from ._legacy import set_default_tensor_type as set_default_tensor_type
     from ._legacy import typename as typename
+    from ._lowrank import lobpcg as lobpcg
+    from ._lowrank import pca_lowrank as pca_lowrank
+    from ._lowrank import svd_lowrank as svd_lowrank
     from ._predicates import is_complex as is_complex
     from ._predicates import is_conj as is_conj
     from ._predicates import is_floating_point as is_floating_point
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from ._print import set_printoptions as set_printoptions
     from .functional import chain_matmul as chain_matmul
     from .functional import einsum as einsum
+    from .functional import lu as lu
     from .functional import tensordot as tensordot
 
 _tensor.install()
@@ -80,7 +84,8 @@ _SUBMODULES = (
 # Where the names are that load when they are first used.
 _LAZY = {
     "set_printoptions": "_print",
-    **dict.fromkeys(("chain_matmul", "einsum", "tensordot"), "functional"),
+    **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
+    **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
     "asarray": "_convert",
     "finfo": "_dtypes",
     "iinfo": "_dtypes",

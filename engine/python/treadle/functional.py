@@ -12,7 +12,7 @@ from . import _C
 
 Tensor = _C.Tensor
 
-__all__ = ["chain_matmul", "einsum", "tensordot"]
+__all__ = ["chain_matmul", "einsum", "lu", "tensordot"]
 
 
 def einsum(*args: Any) -> Tensor:
@@ -90,3 +90,19 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if out is None:
         return _C._chain_matmul(matrices)
     return _C._chain_matmul(matrices, out=out)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """LU (..., m, n) and pivots of A, and with get_infos LAPACK's numbers: linalg.lu_factor_ex().
+
+    RuntimeError if a pivot is 0, unless get_infos.
+    """
+    found = _C._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    result = (found.LU, found.pivots, found.info) if get_infos else (found.LU, found.pivots)
+    if out is None:
+        return result
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    for given, made in zip(out, result):
+        given.resize_(made.shape).copy_(made)
+    return out
