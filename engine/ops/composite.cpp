@@ -106,6 +106,14 @@ Tensor triangle(const Tensor& self, std::int64_t diagonal, bool upper) {
 }
 Tensor triu(const Tensor& self, std::int64_t diagonal) { return triangle(self, diagonal, true); }
 Tensor tril(const Tensor& self, std::int64_t diagonal) { return triangle(self, diagonal, false); }
+void triu_inplace(const Tensor& self, std::int64_t diagonal) {
+  check_inplace(self);
+  copy_(self, triu(self, diagonal));
+}
+void tril_inplace(const Tensor& self, std::int64_t diagonal) {
+  check_inplace(self);
+  copy_(self, tril(self, diagonal));
+}
 
 Tensor div_mode(const Tensor& self, const Tensor& other, const std::optional<std::string>& mode) {
   if (!mode) return div(self, other);
@@ -177,10 +185,10 @@ std::span<const OpDef> composite_ops() {
       native<cat>("concat(Tensor[] tensors, int dim=0) -> Tensor", "cat().", kFunction | kOut),
       native<stack>("stack(Tensor[] tensors, int dim=0) -> Tensor", "Joined along a new dimension.",
                     kFunction | kOut),
-      native<triu>("triu(Tensor self, int diagonal=0) -> Tensor", "Upper triangle, 0 elsewhere.",
-                   kAll),
-      native<tril>("tril(Tensor self, int diagonal=0) -> Tensor", "Lower triangle, 0 elsewhere.",
-                   kAll),
+      native<triu, triu_inplace>("triu(Tensor self, int diagonal=0) -> Tensor",
+                                 "Upper triangle, 0 elsewhere.", kAll),
+      native<tril, tril_inplace>("tril(Tensor self, int diagonal=0) -> Tensor",
+                                 "Lower triangle, 0 elsewhere.", kAll),
       native<div_mode, div_mode_inplace>(
           "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
           "Quotient, rounded by 'trunc' or 'floor' if given.", kAll),

@@ -142,8 +142,8 @@ Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional
   only_cpu(device);
   return in_format(self, dtype.value_or(self.dtype()), copy, format);
 }
-Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy) {
-  return to(self, other.dtype(), copy);
+Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, Format format) {
+  return in_format(self, other.dtype(), copy, format);
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
 template <DType T>
@@ -178,7 +178,7 @@ std::span<const OpDef> copy_ops() {
                         "memory_format=None) -> Tensor(a)",
                         "self on a device and in a dtype.", kMethod),
       native<to_other>("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool "
-                       "copy=False) -> Tensor(a)",
+                       "copy=False, *, MemoryFormat? memory_format=None) -> Tensor(a)",
                        "self in other's dtype.", kMethod),
       native<type_as>("type_as(Tensor self, Tensor other) -> Tensor", "self in other's dtype.",
                       kMethod),

@@ -15,9 +15,9 @@ namespace treadle {
 namespace {
 
 void check_index(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index) {
+  if (index.numel() == 0) return;
   if (index.dtype() != DType::int64) {
-    fail(ErrorKind::runtime,
-         std::string(op) + "(): Expected dtype int64 for index, got " + repr(index.dtype()));
+    fail(ErrorKind::runtime, std::string(op) + "(): Expected dtype int32/int64 for index");
   }
   if (std::max<std::int64_t>(index.dim(), 1) != std::max<std::int64_t>(self.dim(), 1)) {
     fail(
@@ -25,7 +25,6 @@ void check_index(const char* op, const Tensor& self, std::int64_t dim, const Ten
         "Index tensor must have the same number of dimensions as input tensor: " + std::string(op) +
             "() got " + std::to_string(index.dim()) + " and " + std::to_string(self.dim()));
   }
-  if (index.numel() == 0) return;
   for (std::int64_t d = 0; d < index.dim(); ++d) {
     if (d != dim && index.shape()[d] > self.shape()[d]) {
       fail(ErrorKind::runtime, "Size does not match at dimension " + std::to_string(d) +
@@ -43,6 +42,9 @@ void check_index(const char* op, const Tensor& self, std::int64_t dim, const Ten
                                  std::to_string(self.dim() > 0 ? self.shape()[dim] : 1));
   }
 }
+
+// int32 is an index too.
+Tensor as_index(const Tensor& t) { return t.dtype() == DType::int32 ? to(t, DType::int64) : t; }
 
 Tensor at_least_1d(const Tensor& t) { return t.dim() == 0 ? reshape(t, {1}) : t; }
 
@@ -100,17 +102,22 @@ std::size_t type_of(const Tensor& t) { return static_cast<std::size_t>(t.dtype()
 
 enum class Scatter : std::uint8_t { put, add };
 
-void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tensor& index,
+void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tensor& given,
                   const Tensor& src, const char* op) {
   dim = wrap_dim(dim, self.dim());
+  const Tensor index = as_index(given);
   check_inplace(self);
   check_internal_overlap(self);
   check_index(op, self, dim, index);
   if (src.dtype() != self.dtype()) {
     fail(ErrorKind::runtime, std::string(op) + "(): Expected self.dtype to be equal to src.dtype");
   }
+  if (index.numel() == 0) return;
+  if (std::max<std::int64_t>(src.dim(), 1) != std::max<std::int64_t>(index.dim(), 1)) {
+    fail(ErrorKind::runtime, "Index tensor must have the same number of dimensions as src tensor");
+  }
   for (std::int64_t d = 0; d < index.dim(); ++d) {
-    if (src.dim() != index.dim() || index.shape()[d] > src.shape()[d]) {
+    if (src.dim() > 0 && index.shape()[d] > src.shape()[d]) {
       fail(ErrorKind::runtime, "Expected index " + to_string(index.shape()) +
                                    " to be no larger than src " + to_string(src.shape()) +
                                    " in every dimension");
@@ -153,8 +160,9 @@ void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tenso
 
 }  // namespace
 
-Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index) {
+Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& given) {
   dim = wrap_dim(dim, self.dim());
+  const Tensor index = as_index(given);
   check_index("gather", self, dim, index);
   const Tensor out = Tensor::empty(index.shape(), self.dtype());
   along(table().index_get[type_of(self)], self, dim, index, out);
@@ -174,13 +182,37 @@ Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, co
   return out;
 }
 
+namespace {
+
+// Throws unless all of a vector of positions lie in [low, size of dim). `text` empty: PyTorch's
+// usual one.
+void check_range(const Tensor& index, const Tensor& self, std::int64_t dim, ErrorKind kind,
+                 std::string text, std::int64_t low) {
+  const NoGrad off;
+  const Tensor flat = contiguous(to(detach(index), DType::int64));
+  const std::int64_t n = self.dim() == 0 ? 1 : self.shape()[dim];
+  const auto* at = flat.data_as<std::int64_t>();
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    if (at[i] >= low && at[i] < n) continue;
+    if (text.empty()) {
+      text = "index " + std::to_string(at[i]) + " is out of bounds for dimension " +
+             std::to_string(dim) + " with size " + std::to_string(n);
+    }
+    fail(kind, text);
+  }
+}
+
+std::string scalar_name(const Tensor& t) { return std::string(info(t.dtype()).scalar); }
+
+}  // namespace
+
 Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
   dim = wrap_dim(dim, self.dim());
   if (index.dim() > 1) fail(ErrorKind::index, "index_select(): Index is supposed to be a vector");
-  if (index.dtype() != DType::int64) {
-    fail(ErrorKind::runtime,
-         "index_select(): Expected dtype int32 or int64 for index, got " + repr(index.dtype()));
+  if (index.dtype() != DType::int64 && index.dtype() != DType::int32) {
+    fail(ErrorKind::runtime, "index_select(): Expected dtype int32 or int64 for index");
   }
+  check_range(index, self, dim, ErrorKind::index, "index out of range in self", 0);
   std::vector<Tensor> all(static_cast<std::size_t>(dim));
   all.push_back(at_least_1d(index));
   if (self.dim() == 0) return reshape(treadle::index(reshape(self, {1}), all), {});
@@ -213,6 +245,12 @@ Tensor flip(const Tensor& self, const Dims& dims) {
 
 namespace {
 
+Tensor gather_op(const Tensor& self, std::int64_t dim, const Tensor& index, bool sparse_grad) {
+  if (sparse_grad && self.requires_grad()) {
+    fail(ErrorKind::not_implemented, "gather(): sparse gradients aren't implemented");
+  }
+  return gather(self, dim, index);
+}
 Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   const Tensor out = clone(self);
   scatter_into(Scatter::put, out, dim, index, src, "scatter");
@@ -237,18 +275,49 @@ void masked_fill_inplace(const Tensor& self, const Tensor& mask, const Tensor& v
   check_inplace(self);
   copy_(self, masked_fill(self, mask, value));
 }
-std::vector<Tensor> at_dim(const Tensor& self, std::int64_t dim, const Tensor& index) {
-  if (index.dim() > 1) {
-    fail(ErrorKind::index,
-         "index should have dimension 1 or 0, but has " + std::to_string(index.dim()));
-  }
-  std::vector<Tensor> all(static_cast<std::size_t>(wrap_dim(dim, self.dim())));
-  all.push_back(at_least_1d(index));
+// A 0-d tensor is a vector of one element here; writes go through the view.
+Tensor as_vector(const Tensor& self) { return self.dim() == 0 ? view(self, {1}) : self; }
+
+std::vector<Tensor> at_dim(std::int64_t dim, const Tensor& index) {
+  std::vector<Tensor> all(static_cast<std::size_t>(dim));
+  all.push_back(at_least_1d(as_index(index)));
   return all;
 }
+void check_vector(const std::string& op, const Tensor& index) {
+  if (index.dim() <= 1) return;
+  fail(ErrorKind::index, op + "(): Index is supposed to be a vector, but got dim: " +
+                             std::to_string(index.dim()) + " with type: " + scalar_name(index));
+}
+
 void index_add_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
                        const Tensor& source, const Scalar& alpha) {
-  index_put_(self, at_dim(self, dim, index), alpha.f == 1 ? source : mul(source, alpha.tensor()),
+  const std::int64_t d = wrap_dim(dim, self.dim());
+  check_vector("index_add_", index);
+  if (index.dtype() != DType::int64 && index.dtype() != DType::int32) {
+    fail(ErrorKind::runtime,
+         "index_add_(): Expected dtype int32/int64 for index but got: " + scalar_name(index));
+  }
+  if (self.dtype() != source.dtype()) {
+    fail(ErrorKind::runtime, "index_add_(): self (" + scalar_name(self) + ") and source (" +
+                                 scalar_name(source) + ") must have the same scalar type");
+  }
+  Dims expected = self.shape();
+  if (self.dim() > 0) expected[d] = index.numel();
+  const std::int64_t have = source.dim() > d ? source.shape()[d] : 1;
+  if (source.dim() == self.dim() && have != index.numel()) {
+    fail(ErrorKind::runtime, "index_add_(): Number of indices (" + std::to_string(index.numel()) +
+                                 ") should be equal to source.size(dim): (" + std::to_string(have) +
+                                 "), for dim: " + std::to_string(dim));
+  }
+  if (source.shape() != expected) {
+    fail(ErrorKind::runtime,
+         "source tensor shape must match self tensor shape, excluding the specified dimension. "
+         "Got self.shape = " +
+             to_string(self.shape()) + " source.shape = " + to_string(source.shape()));
+  }
+  check_range(index, self, d, ErrorKind::runtime, "", 0);
+  index_put_(as_vector(self), at_dim(d, index),
+             at_least_1d(alpha.f == 1 && alpha.im == 0 ? source : mul(source, alpha.tensor())),
              true);
 }
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
@@ -259,8 +328,24 @@ Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, cons
 }
 void index_fill_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
                         const Tensor& value) {
+  const std::int64_t d = wrap_dim(dim, self.dim());
+  if (value.dim() != 0) {
+    fail(ErrorKind::runtime,
+         "index_fill_ only supports a 0-dimensional value tensor, but got "
+         "tensor with " +
+             std::to_string(value.dim()) + " dimension(s).");
+  }
+  if (index.dtype() != DType::int64) {
+    fail(ErrorKind::index, "index_fill_(): Expected dtype int64 for index.");
+  }
+  if (index.dim() > 1) fail(ErrorKind::index, "Index has to be a vector/scalar");
+  if (is_complex(value.dtype()) && !is_complex(self.dtype())) {
+    fail(ErrorKind::runtime,
+         "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  }
   if (value.impl()->wrapped_number) check_fits(number_of(value), self.dtype());
-  index_put_(self, at_dim(self, dim, index), to(value, self.dtype()), false);
+  check_range(index, self, d, ErrorKind::index, "", -(self.dim() == 0 ? 1 : self.shape()[d]));
+  index_put_(as_vector(self), at_dim(d, index), to(value, self.dtype()), false);
 }
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
   const Tensor out = clone(self);
@@ -269,7 +354,48 @@ Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, con
 }
 void index_copy_inplace(const Tensor& self, std::int64_t dim, const Tensor& index,
                         const Tensor& source) {
-  index_put_(self, at_dim(self, dim, index), source, false);
+  const std::int64_t d = wrap_dim(dim, self.dim());
+  check_vector("index_copy_", index);
+  if (index.dtype() != DType::int64) {
+    fail(ErrorKind::runtime,
+         "index_copy_(): Expected a long tensor for index, but got " + scalar_name(index));
+  }
+  if (self.dtype() != source.dtype()) {
+    fail(ErrorKind::runtime,
+         "index_copy_(): self and source expected to have the same dtype, but got (self) " +
+             scalar_name(self) + " and (source) " + scalar_name(source));
+  }
+  const std::int64_t count = index.numel();
+  if (source.dim() == 0 && count != 1) {
+    fail(ErrorKind::index,
+         "index_copy_(): When source is scalar, index should have one element "
+         "(got " +
+             std::to_string(count) + ")");
+  }
+  if (source.dim() != self.dim() && source.dim() != 0 && self.dim() != 0) {
+    fail(ErrorKind::index,
+         "index_copy_(): When source and destination are not scalars, their dimensionality must "
+         "match. Source dimensionality (" +
+             std::to_string(source.dim()) + "), destination dimensionality (" +
+             std::to_string(self.dim()) + ")");
+  }
+  const Tensor to = as_vector(self), from = at_least_1d(source);
+  if (from.dim() == to.dim() && from.shape()[d] != count) {
+    fail(ErrorKind::index, "index_copy_(): Number of indices (" + std::to_string(count) +
+                               ") should be equal to source.size(dim) (" +
+                               std::to_string(from.shape()[d]) + ")");
+  }
+  Dims expected = to.shape();
+  expected[d] = count;
+  if (source.dim() > 0 && from.shape() != expected) {
+    fail(ErrorKind::runtime,
+         "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
+         "shape: " +
+             to_string(self.shape()) + " at dimension " + std::to_string(d) +
+             " and source slice shape: " + to_string(source.shape()) + " at dimension 0.");
+  }
+  check_range(index, self, d, ErrorKind::index, "", 0);
+  index_put_(to, at_dim(d, index), from, false);
 }
 Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor out = clone(self);
@@ -277,7 +403,11 @@ Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, con
   return out;
 }
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim) {
-  if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
+  if (indices.dtype() != DType::int64) {
+    fail(ErrorKind::runtime,
+         "torch.take_along_dim(): dtype of indices should be Long but got " + scalar_name(indices));
+  }
+  if (!dim) return take_along_dim(reshape(self, {-1}), reshape(indices, {-1}), 0);
   const std::int64_t d = wrap_dim(*dim, self.dim());
   Dims a = self.shape(), b = indices.shape();
   if (a.size() != b.size()) {
@@ -291,7 +421,14 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
   Dims sa = shape, sb = shape;
   sa[d] = self.shape()[d];
   sb[d] = indices.shape()[d];
-  return gather(expand(self, sa), d, expand(indices, sb));
+  // Negative ones count from the end.
+  const std::int64_t n = self.dim() == 0 ? 1 : self.shape()[d];
+  const Tensor low = lt(indices, Tensor::wrapped(-n));
+  if (any(low).item_int() != 0)
+    check_range(reshape(indices, {-1}), self, d, ErrorKind::runtime, "", -n);
+  const Tensor from_start =
+      where(lt(indices, Tensor(0)), add(indices, Tensor::wrapped(n)), indices);
+  return gather(expand(self, sa), d, expand(from_start, sb));
 }
 
 // Positions that sort each line of `self` along dim; NaN counts as the largest. Stable.
@@ -346,8 +483,9 @@ constexpr unsigned kAll = kBoth | kOut;
 
 std::span<const OpDef> gather_ops() {
   static constexpr OpDef rows[] = {
-      native<gather>("gather(Tensor self, int dim, Tensor index) -> Tensor",
-                     "out[i][j] = self[index[i][j]][j] for dim 0, and so on.", kAll),
+      native<gather_op>("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> "
+                        "Tensor",
+                        "out[i][j] = self[index[i][j]][j] for dim 0, and so on.", kAll),
       native<scatter, scatter_inplace>(
           "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
           "self with out[index[i][j]][j] = src[i][j] for dim 0, and so on.", kAll),

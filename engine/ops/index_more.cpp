@@ -23,12 +23,15 @@ Tensor nonzero_static(const Tensor& self, std::int64_t size, std::int64_t fill_v
 
 std::vector<Tensor> unravel_index(const Tensor& indices, const Dims& shape) {
   if (!is_integral(indices.dtype()) || indices.dtype() == DType::boolean) {
-    fail(ErrorKind::value,
+    fail(ErrorKind::type,
          "expected 'indices' to be integer dtype, but got " + repr(indices.dtype()));
   }
   for (const std::int64_t d : shape) {
     if (d < 0) {
-      fail(ErrorKind::value, "'shape' cannot have negative values, but got " + to_string(shape));
+      std::string given = to_string(shape);  // as Python prints a tuple
+      given.front() = '(';
+      given.back() = ')';
+      fail(ErrorKind::value, "'shape' cannot have negative values, but got " + given);
     }
   }
   const Dims steps = contiguous_strides(shape);

@@ -60,8 +60,8 @@ std::vector<Tensor> expand_masks(const Tensor& self, const std::vector<Tensor>& 
       }
       const Tensor where = nonzero(t);
       for (std::int64_t d = 0; d < t.dim(); ++d) out.push_back(select(where, 1, d));
-    } else if (t.dtype() == DType::int64) {
-      out.push_back(t);
+    } else if (t.dtype() == DType::int64 || t.dtype() == DType::int32) {
+      out.push_back(to(t, DType::int64));
     } else {
       fail(ErrorKind::index, "tensors used as indices must be long, int, byte or bool tensors");
     }
@@ -196,10 +196,19 @@ void run(kernel::IndexFn fn, const Plan& plan, const Tensor& data, const Tensor&
   }
 }
 
+bool broadcasts_to(const Dims& from, const Dims& shape) {
+  const std::int64_t shift = shape.size() - from.size();
+  if (shift < 0) return false;
+  for (std::int64_t i = 0; i < from.size(); ++i) {
+    if (from[i] != 1 && from[i] != shape[i + shift]) return false;
+  }
+  return true;
+}
+
 void put(const Tensor& self, const Plan& plan, const Tensor& values, bool accumulate) {
   const NoGrad off;
   Tensor v = values.dtype() == self.dtype() ? detach(values) : cast(values, self.dtype());
-  if (broadcast_shapes(v.shape(), plan.result_shape) != plan.result_shape) {
+  if (!broadcasts_to(v.shape(), plan.result_shape)) {
     fail(ErrorKind::runtime, "shape mismatch: value tensor of shape " + to_string(v.shape()) +
                                  " cannot be broadcast to indexing result of shape " +
                                  to_string(plan.result_shape));
@@ -278,7 +287,7 @@ Tensor index_put(const Tensor& self, const std::vector<Tensor>& indices, const T
 }
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   if (mask.dtype() != DType::boolean) {
-    fail(ErrorKind::runtime, "masked_select: expected BoolTensor or ByteTensor for mask");
+    fail(ErrorKind::runtime, "masked_select: expected BoolTensor for mask");
   }
   const Dims shape = broadcast_shapes(self.shape(), mask.shape());
   if (shape.empty()) return index(unsqueeze(self, 0), {unsqueeze(mask, 0)});

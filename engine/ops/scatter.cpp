@@ -232,14 +232,14 @@ struct FoldGradient {
 Tensor scatter_fold(Fold how, const char* op, const Tensor& self0, std::int64_t dim,
                     const Tensor& index0, const Tensor& src0, bool include_self) {
   dim = wrap_dim(dim, self0.dim());
-  if (index0.dtype() != DType::int64) {
-    fail(ErrorKind::runtime, std::string(op) + "(): Expected dtype int64 for index");
+  if (index0.numel() > 0 && index0.dtype() != DType::int64 && index0.dtype() != DType::int32) {
+    fail(ErrorKind::runtime, std::string(op) + "(): Expected dtype int32/int64 for index");
   }
   if (is_complex(self0.dtype()) && (how == Fold::amax || how == Fold::amin)) {
     no_implementation(self0.dtype(), op);
   }
   const Tensor self = whole(self0), src = whole(src0);
-  const Tensor index = whole(contiguous(detach(index0)));
+  const Tensor index = whole(contiguous(to(detach(index0), DType::int64)));
   check(op, self, dim, index, src);
   if (index.numel() == 0) return clone(self0);
   // What the index doesn't reach takes no part.

@@ -306,8 +306,7 @@ std::vector<Tensor> meshgrid_indexing(const std::vector<Tensor>& tensors,
   for (std::int64_t i = 0; i < n; ++i) {
     Dims thin(n, 1);
     thin[i] = shape[i];
-    Tensor grid = expand(view(axes[static_cast<std::size_t>(i)], thin), shape);
-    out.push_back(swap ? transpose(grid, 0, 1) : grid);
+    out.push_back(expand(view(axes[static_cast<std::size_t>(i)], thin), shape));
   }
   if (swap) std::swap(out[0], out[1]);
   return out;

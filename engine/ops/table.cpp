@@ -251,6 +251,26 @@ void resolved(const OpDef& op, std::span<Value> args, F f) {
   f(copy);
 }
 
+// Ops whose out= may not be one of their arguments, in PyTorch: they move elements about.
+bool reads_while_writing(std::string_view name) {
+  static constexpr std::string_view kOps[] = {"cat",          "concat", "concatenate", "gather",
+                                              "index_select", "take",   "stack",       "hstack",
+                                              "vstack",       "dstack", "column_stack"};
+  return std::find(std::begin(kOps), std::end(kOps), name) != std::end(kOps);
+}
+
+// Do the two windows reach common bytes?
+bool may_share(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0 || b.numel() == 0) return false;
+  if (!a.impl()->storage->shares_memory(*b.impl()->storage)) return false;
+  const auto end = [](const Tensor& t) {
+    std::int64_t last = 0;
+    for (std::int64_t d = 0; d < t.dim(); ++d) last += (t.shape()[d] - 1) * t.strides()[d];
+    return t.data() + (last + 1) * item_size(t.dtype());
+  };
+  return a.data() < end(b) && b.data() < end(a);
+}
+
 }  // namespace
 
 void invoke(const OpDef& op, std::span<Value> args, Value* results) {
@@ -295,6 +315,18 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
       op.differentiable ? std::span<const Tensor* const>(inputs) : std::span<const Tensor* const>(),
       outs);
   for (const Tensor& t : outs) check_inplace(t);
+  if (reads_while_writing(s.name)) {
+    for (const Tensor& t : outs) {
+      for (const Tensor* in : inputs) {
+        if (in->defined() && may_share(t, *in)) {
+          fail(ErrorKind::runtime,
+               "unsupported operation: some elements of the input tensor and the written-to tensor "
+               "refer to a single memory location. Please clone() the tensor before performing the "
+               "operation.");
+        }
+      }
+    }
+  }
   std::vector<Tensor> targets(outs.begin(), outs.end());
   for (Tensor& t : targets) {
     if (t.is_lazy()) t = resolve(t);

@@ -193,8 +193,12 @@ Tensor movedim(const Tensor& self, const Dims& source, const Dims& destination) 
   for (std::int64_t i = 0; i < source.size(); ++i) {
     const std::int64_t from = wrap_dim(source[i], self.dim()),
                        to = wrap_dim(destination[i], self.dim());
-    if ((used >> from & 1) || order[to] != -1) {
-      fail(ErrorKind::runtime, "movedim: repeated dim in `source` or `destination`");
+    if (used >> from & 1) {
+      fail(ErrorKind::runtime, "movedim: repeated dim in `source` (" + to_string(source) + ")");
+    }
+    if (order[to] != -1) {
+      fail(ErrorKind::runtime,
+           "movedim: repeated dim in `destination` (" + to_string(destination) + ")");
     }
     order[to] = from;
     used |= std::uint64_t{1} << from;
@@ -267,7 +271,14 @@ Tensor squeeze(const Tensor& self) {
 
 Tensor squeeze(const Tensor& self, const Dims& dim) {
   std::uint64_t mask = 0;
-  for (const std::int64_t d : dim) mask |= std::uint64_t{1} << wrap_dim(d, self.dim());
+  for (const std::int64_t d : dim) {
+    const std::uint64_t bit = std::uint64_t{1} << wrap_dim(d, self.dim());
+    if (mask & bit) {
+      fail(ErrorKind::runtime, "dim " + std::to_string(wrap_dim(d, self.dim())) +
+                                   " appears multiple times in the list of dims");
+    }
+    mask |= bit;
+  }
   return squeezed(self, [mask](std::int64_t i) { return (mask >> i & 1) != 0; });
 }
 
@@ -302,7 +313,21 @@ namespace {
 
 Tensor unflatten(const Tensor& self, std::int64_t dim, const Dims& sizes) {
   dim = wrap_dim(dim, self.dim());
-  const Dims inner = infer_size(sizes, self.size(dim));
+  const std::int64_t n = self.size(dim);
+  if (sizes.empty()) fail(ErrorKind::runtime, "unflatten: sizes must be non-empty");
+  std::int64_t known = 1;
+  bool any = false, overflow = false;
+  for (const std::int64_t s : sizes) {
+    if (s == -1 && any) fail(ErrorKind::runtime, "only one dimension can be inferred");
+    any |= s == -1;
+    if (s != -1) overflow |= __builtin_mul_overflow(known, s, &known);
+  }
+  if (overflow || (any ? known == 0 || n % known != 0 : known != n)) {
+    fail(ErrorKind::runtime, "unflatten: Provided sizes " + to_string(sizes) +
+                                 " don't multiply up to the size of dim " + std::to_string(dim) +
+                                 " (" + std::to_string(n) + ") in the input tensor");
+  }
+  const Dims inner = infer_size(sizes, n);
   Dims shape;
   for (std::int64_t i = 0; i < self.dim(); ++i) {
     if (i != dim)

@@ -29,15 +29,28 @@ class Indexed {
 
 bool is_sequence_index(PyObject* o) {
   if (Py_TYPE(o) == &PyLong_Type || PySlice_Check(o)) return false;  // the usual ones, quickly
-  return !PyTuple_Check(o) && !PyUnicode_Check(o) && (PyList_Check(o) || PyObject_CheckBuffer(o)) &&
-         !is_tensor(o);
+  return !PyTuple_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) &&
+         (PySequence_Check(o) || PyObject_CheckBuffer(o)) && !is_tensor(o);
 }
+
+bool is_mask(DType dtype) { return dtype == DType::boolean || dtype == DType::uint8; }
 
 // How many dimensions of self an item uses up.
 std::int64_t consumes(PyObject* item) {
   if (item == Py_None || item == Py_Ellipsis || PyBool_Check(item)) return 0;
-  if (is_tensor(item) && impl_of(item)->dtype == DType::boolean) return impl_of(item)->shape.size();
+  if (is_tensor(item) && is_mask(impl_of(item)->dtype)) return impl_of(item)->shape.size();
   return 1;
+}
+
+// One index along `dim`, which was dimension `original` of the whole.
+Tensor at(const Tensor& t, std::int64_t dim, std::int64_t index, std::int64_t original) {
+  const std::int64_t size = t.shape()[dim];
+  if (index < -size || index >= size) {
+    fail(ErrorKind::index, "index " + std::to_string(index) + " is out of bounds for dimension " +
+                               std::to_string(original) + " with size " + std::to_string(size));
+  }
+  const GilHeld held;
+  return select(t, dim, index);
 }
 
 Indexed apply_index(const Tensor& self, PyObject* index) {
@@ -67,7 +80,7 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
   }
 
   Indexed r(self);
-  std::int64_t dim = 0;
+  std::int64_t dim = 0, original = 0;  // of what is left, and of self
   const auto add_tensor = [&](const Tensor& t) {
     while (static_cast<std::int64_t>(r.tensors.size()) < dim) r.tensors.emplace_back();
     r.tensors.push_back(t);
@@ -77,6 +90,7 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
     PyObject* o = item_at(n);
     if (o == Py_Ellipsis) {
       dim += self.dim() - used;
+      original += self.dim() - used;
       continue;
     }
     if (o == Py_None) {
@@ -98,29 +112,35 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
         r.set(slice(r.at(), dim, start, stop, step));
       }
       ++dim;
+      ++original;
       continue;
     }
     if (is_tensor(o)) {
-      const Tensor t = tensor_of(o);
+      Tensor t = tensor_of(o);
+      if (t.is_lazy()) t = resolve(t);
+      if (t.dtype() == DType::uint8) {
+        if (PyErr_WarnEx(PyExc_UserWarning,
+                         "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+                         "torch.bool instead.",
+                         1) < 0) {
+          raise_python();
+        }
+        t = to(t, DType::boolean);
+      }
       if (t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::boolean) {
-        r.set(select(r.at(), dim, t.item_int()));
+        r.set(at(r.at(), dim, t.item_int(), original++));
       } else {
         if (t.dtype() == DType::boolean && t.dim() == 0) r.set(unsqueeze(r.at(), dim));
         const bool mask = t.dtype() == DType::boolean;
         add_tensor(mask && t.dim() == 0 ? reshape(t, {1}) : t);
         dim += mask ? std::max<std::int64_t>(t.dim(), 1) : 1;
+        original += consumes(o);
       }
       continue;
     }
     std::int64_t i = 0;
     if (to_int(o, &i)) {
-      const std::int64_t size = r.at().shape()[dim];
-      if (i < -size || i >= size) {
-        fail(ErrorKind::index, "index " + std::to_string(i) + " is out of bounds for dimension " +
-                                   std::to_string(dim) + " with size " + std::to_string(size));
-      }
-      const GilHeld held;
-      r.set(select(r.at(), dim, i));
+      r.set(at(r.at(), dim, i, original++));
       continue;
     }
     if (PyUnicode_Check(o)) fail(ErrorKind::type, "new(): invalid data type 'str'");
@@ -137,6 +157,19 @@ Indexed apply_index(const Tensor& self, PyObject* index) {
 Tensor without_leading_ones(Tensor value, std::int64_t rank) {
   while (value.dim() > rank && value.shape()[0] == 1) value = select(value, 0, 0);
   return value;
+}
+
+// Leading ones don't count here either: x[mask] = ones(1, 1, n).
+void put(const Tensor& at, const std::vector<Tensor>& indices, Tensor value) {
+  std::int64_t rank = at.dim();
+  std::int64_t wide = 0;
+  for (const Tensor& t : indices) {
+    if (!t.defined()) continue;
+    const bool mask = t.dtype() == DType::boolean;
+    rank -= mask ? t.dim() : 1;
+    wide = std::max<std::int64_t>(wide, mask ? 1 : t.dim());
+  }
+  index_put_(at, indices, without_leading_ones(std::move(value), rank + wide));
 }
 
 }  // namespace
@@ -165,7 +198,7 @@ PyObject* get_item(PyObject* self, PyObject* index) {
     }
     const Borrowed t(self);
     Indexed r = apply_index(*t, index);
-    return wrap(r.advanced ? treadle::index(r.at(), r.tensors) : r.take());
+    return wrap(r.advanced ? treadle::index(resolve(r.at()), r.tensors) : r.take());
   });
 }
 
@@ -194,7 +227,14 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
     }
     if (r.advanced) {
       if (source.dtype() != at.dtype()) source = to(source, at.dtype());
-      index_put_(at, r.tensors, source);
+      source = resolve(source);
+      if (at.is_lazy()) {
+        const Tensor value = resolve(at);
+        put(value, r.tensors, std::move(source));
+        copy_(at, value);
+      } else {
+        put(at, r.tensors, std::move(source));
+      }
     } else {
       copy_(at, without_leading_ones(std::move(source), at.dim()));
     }

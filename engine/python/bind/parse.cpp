@@ -339,7 +339,11 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
   PyObject* only = nullptr;
   const auto unpacked = [&](PyObject* first) {
     const bool tensors = args[static_cast<std::size_t>(s.varargs[method])].type == ArgType::tensors;
-    if (is_tensor(first)) return tensors;
+    if (is_tensor(first)) {
+      const TensorImpl& i = *impl_of(first);
+      const bool integer = is_integral(i.dtype) && i.dtype != DType::boolean && i.shape.empty();
+      return tensors || integer;
+    }
     return !tensors && PyIndex_Check(first) && !PyBool_Check(first);
   };
   if (s.varargs[method] >= 0 && !positional.empty() && unpacked(positional[0])) {

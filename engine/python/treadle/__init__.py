@@ -93,6 +93,14 @@ _LAZY = {
     "result_type": "_dtypes",
     **dict.fromkeys(
         (
+            "chalf", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+            "float8_e5m2fnuz", "float8_e8m0fnu", "qint32", "qint8", "quint2x4", "quint4x2",
+            "quint8",
+        ),
+        "_dtypes",
+    ),
+    **dict.fromkeys(
+        (
             "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor",
             "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
             "get_default_device", "set_default_device", "set_default_tensor_type", "typename",

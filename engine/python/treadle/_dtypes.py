@@ -206,3 +206,34 @@ def isdtype(dtype: _C.dtype, kind: Any) -> bool:
     if isinstance(kind, _C.dtype):
         return dtype is kind
     raise TypeError(f"kind must be a str, a dtype or a tuple of them, not {type(kind).__name__}")
+
+
+class _Named:
+    """A dtype of PyTorch that Treadle has only the name of: no tensor can be made of it."""
+
+    def __init__(self, name: str, itemsize: int, kind: str) -> None:
+        self.name, self.itemsize = name, itemsize
+        self.is_floating_point = kind == "float"
+        self.is_complex = kind == "complex"
+        self.is_signed = kind != "unsigned"
+
+    def __repr__(self) -> str:
+        return f"{prefix()}.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+NAMED = {
+    name: _Named(name, itemsize, kind)
+    for kind, itemsize, names in (
+        ("complex", 4, ("complex32",)),
+        ("float", 1, ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+                      "float8_e8m0fnu")),
+        ("quantized", 1, ("qint8", "quint8", "quint4x2", "quint2x4")),
+        ("quantized", 4, ("qint32",)),
+    )
+    for name in names
+}  # fmt: skip
+NAMED["chalf"] = NAMED["complex32"]
+globals().update(NAMED)

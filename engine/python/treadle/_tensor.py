@@ -345,26 +345,6 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     return self.to(_C.device(device))
 
 
-def is_conj(self: Tensor) -> bool:
-    """Whether conj() is still to be done: never, it is done at once."""
-    return False
-
-
-def is_neg(self: Tensor) -> bool:
-    """Whether neg() is still to be done: never, it is done at once."""
-    return False
-
-
-def resolve_conj(self: Tensor) -> Tensor:
-    """The tensor itself: conj() is done at once."""
-    return self
-
-
-def resolve_neg(self: Tensor) -> Tensor:
-    """The tensor itself: neg() is done at once."""
-    return self
-
-
 def is_nonzero(self: Tensor) -> bool:
     """Whether the number in a tensor of one element isn't 0. RuntimeError for any other."""
     return bool(self)
@@ -380,10 +360,19 @@ def __imatmul__(self: Tensor, other: Tensor) -> Tensor:
     return self.copy_(self @ other)
 
 
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """self (in another dtype if one is given): every tensor here is dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+def _is_view(self: Tensor) -> bool:
+    return self._base is not None
+
+
 METHODS = (
+    to_dense, _is_view,
     backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
-    __array_namespace__, to_device, __complex__, __imatmul__, is_conj, is_neg, is_nonzero,
-    resolve_conj, resolve_neg,
+    __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, is_same_size,
 )  # fmt: skip
