@@ -57,6 +57,7 @@ set(treadle_sources
   ops/sequence.cpp
   ops/shape.cpp
   ops/slices.cpp
+  ops/special.cpp
   ops/strided.cpp
   ops/table.cpp
   ops/view_inplace.cpp

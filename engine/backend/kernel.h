@@ -36,8 +36,8 @@ inline constexpr int kMaxParams = 4;   // scalar arguments of an op (alpha, min,
 inline constexpr int kMaxIndices = 8;  // index tensors of one advanced-indexing expression
 
 // Rows of the table. Larger than the lists in functor/ (checked where the table is filled).
-inline constexpr int kMaxUnary = 80;
-inline constexpr int kMaxBinary = 40;
+inline constexpr int kMaxUnary = 128;
+inline constexpr int kMaxBinary = 64;
 inline constexpr int kMaxCompare = 16;
 inline constexpr int kMaxTernary = 16;
 inline constexpr int kMaxReduce = 16;

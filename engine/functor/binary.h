@@ -4,6 +4,7 @@
 #pragma once
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
+#include "engine/functor/special_binary.h"
 
 TREADLE_FUNCTOR_BEGIN
 
@@ -355,6 +356,8 @@ struct BitwiseXor {
 };
 
 using Binary = List<Add, Sub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Pow, Atan2, Hypot,
-                    Maximum, Minimum, LerpScalar, BitwiseAnd, BitwiseOr, BitwiseXor>;
+                    Maximum, Minimum, LerpScalar, BitwiseAnd, BitwiseOr, BitwiseXor, Xlogy, Xlog1py,
+                    Zeta, Igamma, Igammac, ChebyshevT, ChebyshevU, ChebyshevV, ChebyshevW, ShiftedT,
+                    ShiftedU, ShiftedV, ShiftedW, HermiteH, HermiteHe, LaguerreL, LegendreP>;
 
 TREADLE_FUNCTOR_END

@@ -13,8 +13,10 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define TREADLE_HD __host__ __device__ __forceinline__
+#define TREADLE_NOINLINE inline __host__ __device__ __noinline__
 #else
 #define TREADLE_HD inline __attribute__((always_inline))
+#define TREADLE_NOINLINE inline __attribute__((noinline))
 #endif
 
 #define TREADLE_FUNCTOR_BEGIN    \

@@ -66,6 +66,9 @@ struct Info {
   Domain domain;
   double ulp32, ulp64;     // tested bound of f against a long double reference
   Kinds kinds = kOrdered;  // dtypes of the computation
+  // Of functions with zeros that no formula gets relatively right: where the result is smaller than
+  // this, the bounds count ULP of this.
+  double floor = 0;
 };
 
 // Families: ops whose info differs in schema and doc alone:

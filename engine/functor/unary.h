@@ -1,11 +1,14 @@
 // Elementwise ops of one tensor: arithmetic, exponentials, trigonometry here, the others in
-// activation.h and rounding.h, and the list of all. To add one: a struct as op.h describes and its
-// name in Unary. Ranges: Info::domain is where tests draw inputs; ulp bounds hold there.
+// activation.h, rounding.h, special.h and bessel.h, and the list of all. To add one: a struct as
+// op.h describes and its name in Unary. Ranges: Info::domain is where tests draw inputs; ulp bounds
+// hold there.
 #pragma once
 #include "engine/functor/activation.h"
+#include "engine/functor/bessel.h"
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
 #include "engine/functor/rounding.h"
+#include "engine/functor/special.h"
 
 TREADLE_FUNCTOR_BEGIN
 
@@ -472,9 +475,12 @@ struct Erfc {
   }
 };
 
-using Unary = List<Abs, Neg, Square, Sign, Reciprocal, Sqrt, Rsqrt, Exp, Exp2, Expm1, Log, Log2,
-                   Log10, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Erfc,
-                   Sigmoid, Relu, Silu, GeluErf, GeluTanh, Softplus, LeakyRelu, Elu, Clamp, Floor,
-                   Ceil, Round, Trunc, Frac, BitwiseNot, LogicalNot, IsNan, IsInf, IsFinite>;
+using Unary =
+    List<Abs, Neg, Square, Sign, Reciprocal, Sqrt, Rsqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p,
+         Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Erfc, Sigmoid, Relu, Silu, GeluErf,
+         GeluTanh, Softplus, LeakyRelu, Elu, Clamp, Floor, Ceil, Round, Trunc, Frac, BitwiseNot,
+         LogicalNot, IsNan, IsInf, IsFinite, Lgamma, Digamma, Polygamma, Erfinv, Erfcx, Entr, Ndtr,
+         Ndtri, LogNdtr, Logit, Sinc, I0, I0e, I1, I1e, ModifiedK0, ModifiedK1, ScaledK0, ScaledK1,
+         BesselJ0, BesselJ1, BesselY0, BesselY1, SphericalJ0, AiryAi>;
 
 TREADLE_FUNCTOR_END

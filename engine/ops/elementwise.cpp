@@ -8,6 +8,7 @@
 #include "engine/functor/complex_math.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
+#include "engine/ops/special.h"
 
 namespace treadle {
 namespace {
@@ -255,6 +256,12 @@ struct Boxed {
   }
 };
 
+// Ops whose first input has no derivative (functor/special_binary.h).
+template <class Op>
+constexpr bool lacks_a = requires {
+  Op::lacks_a;
+};
+
 template <class Op>
 void boxed_call(Value* args, Value* results) {
   const Boxed<Op> b(args);
@@ -262,11 +269,20 @@ void boxed_call(Value* args, Value* results) {
     results[0] = abs(*b.pointers[0]);
     return;
   }
+  if constexpr (lacks_a<Op>) {
+    const Tensor first = without_derivative(*b.pointers[0], Op::lacks_a);
+    const Tensor* in[] = {&first, b.pointers[1]};
+    results[0] = map_call(map_op<Op>, in, params_of<Op>(b.scalars));
+    return;
+  }
   results[0] = map_call(map_op<Op>, b.pointers, params_of<Op>(b.scalars));
 }
 template <class Op>
 void boxed_inplace(Value* args) {
   const Boxed<Op> b(args);
+  if constexpr (lacks_a<Op>) {
+    if (needs_tape({b.pointers[0]})) no_derivative(Op::lacks_a);
+  }
   if (!same(*b.pointers[0], std::get<Tensor>(args[0]))) {
     fail(ErrorKind::runtime, "result type Float can't be cast to the desired output type " +
                                  std::string(info(std::get<Tensor>(args[0]).dtype()).scalar));
@@ -289,8 +305,12 @@ OpDef row() {
   const bool functional =
       std::find(kInFunctional.begin(), kInFunctional.end(), name) != kInFunctional.end();
   OpDef def{op.schema, Op::info.doc, 0, op.differentiable(), &boxed_call<Op>, nullptr, nullptr};
-  def.variants = functional ? kFunctional : name[0] == '_' ? kFunction : kFunction | kMethod | kOut;
-  if (name[0] != '_' && !op.condition_first) {
+  const bool special = name.starts_with("special_");
+  def.variants = special          ? kSubmodule | kOut
+                 : functional     ? kFunctional
+                 : name[0] == '_' ? kFunction
+                                  : kFunction | kMethod | kOut;
+  if (name[0] != '_' && !special && !op.condition_first) {
     def.variants |= kInplace;
     def.call_inplace = &boxed_inplace<Op>;
   }
@@ -369,6 +389,26 @@ Tensor floor(const Tensor& x) { return unary<functor::Floor>(x); }
 Tensor trunc(const Tensor& x) { return unary<functor::Trunc>(x); }
 Tensor logical_not(const Tensor& x) { return unary<functor::LogicalNot>(x); }
 Tensor isnan(const Tensor& x) { return unary<functor::IsNan>(x); }
+// Special functions (ops/special.h).
+Tensor lgamma(const Tensor& x) { return unary<functor::Lgamma>(x); }
+Tensor digamma(const Tensor& x) { return unary<functor::Digamma>(x); }
+Tensor polygamma(const Tensor& x, std::int64_t n) {
+  const Tensor* in[] = {&x};
+  return call<functor::Polygamma>(in, {Scalar(n)});
+}
+Tensor zeta(const Tensor& s, const Tensor& q) { return binary<functor::Zeta>(s, q); }
+Tensor erfcx(const Tensor& x) { return unary<functor::Erfcx>(x); }
+Tensor logit(const Tensor& x) { return unary<functor::Logit>(x); }
+Tensor i0(const Tensor& x) { return unary<functor::I0>(x); }
+Tensor i0e(const Tensor& x) { return unary<functor::I0e>(x); }
+Tensor i1(const Tensor& x) { return unary<functor::I1>(x); }
+Tensor i1e(const Tensor& x) { return unary<functor::I1e>(x); }
+Tensor bessel_j0(const Tensor& x) { return unary<functor::BesselJ0>(x); }
+Tensor bessel_j1(const Tensor& x) { return unary<functor::BesselJ1>(x); }
+Tensor bessel_y0(const Tensor& x) { return unary<functor::BesselY0>(x); }
+Tensor bessel_y1(const Tensor& x) { return unary<functor::BesselY1>(x); }
+Tensor bessel_k0(const Tensor& x) { return unary<functor::ModifiedK0>(x); }
+Tensor bessel_k1(const Tensor& x) { return unary<functor::ModifiedK1>(x); }
 Tensor gelu(const Tensor& x, const std::string& approximate) {
   if (approximate == "none") return unary<functor::GeluErf>(x);
   if (approximate == "tanh") return unary<functor::GeluTanh>(x);

@@ -191,5 +191,6 @@ std::span<const OpDef> scatter_ops();
 std::span<const OpDef> index_ops();
 std::span<const OpDef> view_inplace_ops();
 std::span<const OpDef> sequence_ops();
+std::span<const OpDef> special_ops();
 
 }  // namespace treadle

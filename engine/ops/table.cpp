@@ -72,7 +72,7 @@ const Table& the_table() {
           nn_distance_ops(),     nn_embedding_ops(), nn_dropout_ops(), nn_vision_ops(),
           nn_attention_ops(),    nn_rnn_ops(),       complex_ops(),    composite_ops(),
           layout_ops(),          shape_ops(),        part_ops(),       scatter_ops(),
-          index_ops(),           view_inplace_ops(), sequence_ops()}) {
+          index_ops(),           view_inplace_ops(), sequence_ops(),   special_ops()}) {
       t.ops.insert(t.ops.end(), rows.begin(), rows.end());
     }
     const auto name = [](const OpDef& op) {

@@ -34,7 +34,7 @@ TYPES = {
     "MemoryFormat": "memory_format",
 }
 # As in bind/parse.cpp: operands of these names broadcast, and may be numbers.
-OPERANDS = {"self", "other", "exponent", "value", "input"}
+OPERANDS = {"self", "other", "exponent", "value", "input", "x", "n"}
 NOT_BROADCAST = {
     "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "dot", "inner", "outer",
     "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min", "vdot", "tensordot",

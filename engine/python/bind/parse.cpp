@@ -14,7 +14,8 @@ namespace {
 bool takes_number(const Schema& schema, std::size_t i) {
   const Arg& arg = schema.args[i];
   if (arg.type != ArgType::tensor) return false;
-  static constexpr std::string_view kOperands[] = {"self", "other", "exponent", "value", "input"};
+  static constexpr std::string_view kOperands[] = {"self",  "other", "exponent", "value",
+                                                   "input", "x",     "n"};
   if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
     return false;
   static constexpr std::string_view kNotBroadcast[] = {

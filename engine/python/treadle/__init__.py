@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import random as random
+    from . import special as special
     from . import testing as testing
     from . import utils as utils
     from ._array_api import astype as astype
@@ -78,6 +79,7 @@ _SUBMODULES = (
     "nn",
     "optim",
     "random",
+    "special",
     "testing",
     "utils",
 )
