@@ -18,6 +18,7 @@ set(treadle_sources
   ops/creation.cpp
   ops/einsum.cpp
   ops/elementwise.cpp
+  ops/fft.cpp
   ops/gather.cpp
   ops/index_more.cpp
   ops/indexing.cpp
@@ -56,6 +57,7 @@ set(treadle_sources
   ops/schema.cpp
   ops/sequence.cpp
   ops/shape.cpp
+  ops/signal.cpp
   ops/slices.cpp
   ops/special.cpp
   ops/strided.cpp

@@ -4,6 +4,7 @@
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
+#include "engine/ops/creation.h"
 #include "engine/ops/layout.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
@@ -20,13 +21,16 @@ void check_device(const std::optional<Device>& device) {
   }
 }
 
-// What every factory does with its keyword arguments.
+}  // namespace
+
 Tensor finish(const Tensor& t, const std::optional<Device>& device,
               std::optional<bool> requires_grad) {
   check_device(device);
   if (requires_grad.value_or(false)) t.set_requires_grad(true);
   return t;
 }
+
+namespace {
 
 DType dtype_of(const Scalar& s) {
   switch (s.kind) {

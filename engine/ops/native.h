@@ -192,5 +192,7 @@ std::span<const OpDef> index_ops();
 std::span<const OpDef> view_inplace_ops();
 std::span<const OpDef> sequence_ops();
 std::span<const OpDef> special_ops();
+std::span<const OpDef> fft_ops();
+std::span<const OpDef> signal_ops();
 
 }  // namespace treadle

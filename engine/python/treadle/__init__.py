@@ -18,11 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import __config__ as __config__
     from . import autograd as autograd
+    from . import fft as fft
     from . import functional as functional
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import random as random
+    from . import signal as signal
     from . import special as special
     from . import testing as testing
     from . import utils as utils
@@ -74,11 +76,13 @@ _tensor.install()
 _SUBMODULES = (
     "__config__",
     "autograd",
+    "fft",
     "functional",
     "linalg",
     "nn",
     "optim",
     "random",
+    "signal",
     "special",
     "testing",
     "utils",

@@ -1,0 +1,14 @@
+// What factories outside of creation.cpp share with those in it.
+#pragma once
+#include <optional>
+
+#include "engine/core/tensor.h"
+
+namespace treadle {
+
+// What every factory does with its keyword arguments. Throws Error{runtime} for a device that isn't
+// there.
+Tensor finish(const Tensor& t, const std::optional<Device>& device,
+              std::optional<bool> requires_grad);
+
+}  // namespace treadle

@@ -1,0 +1,3 @@
+"""Signal processing: treadle.signal.windows."""
+
+from . import windows as windows
