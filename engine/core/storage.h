@@ -36,6 +36,12 @@ class Storage final : public RefCounted, public Pooled {
   Device device() const { return device_; }
   bool read_only() const { return read_only_; }
   bool shares_memory(const Storage& other) const { return owner() == other.owner(); }
+  // Whether others know the address (NumPy, DLPack, a buffer), so that a tensor can't leave the
+  // memory behind without surprising them.
+  bool shared() const {
+    return of_ ? of_->shared() : deleter_ || shared_.load(std::memory_order_relaxed);
+  }
+  void share() { of_ ? of_->share() : shared_.store(true, std::memory_order_relaxed); }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
 
@@ -50,6 +56,7 @@ class Storage final : public RefCounted, public Pooled {
   void* context_ = nullptr;
   bool read_only_ = false;
   Ref<Storage> of_;
+  std::atomic<bool> shared_{false};
   // Relaxed: a race between an in-place op and a reader of the same tensor is the caller's; the
   // counter itself stays whole.
   std::atomic<std::uint32_t> version_{0};

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import pickle
 import subprocess
 import sys
@@ -62,7 +63,8 @@ def test_memory_outlives_the_other_side():
 def test_read_only_arrays():
     a = np.arange(3.0)
     a.flags.writeable = False
-    t = E.from_numpy(a)
+    with pytest.warns(UserWarning, match="not writable"):
+        t = E.from_numpy(a)
     assert t.tolist() == [0, 1, 2] and (t + 1).tolist() == [1, 2, 3]
     with pytest.raises(RuntimeError, match="read-only"):
         t.add_(1)
@@ -155,7 +157,7 @@ def test_dlpack():
 def test_dlpack_read_only():
     a = np.arange(3.0)
     a.flags.writeable = False
-    t = E.from_numpy(a)
+    t = E.as_tensor(a)
     assert not np.from_dlpack(t).flags.writeable
     with pytest.raises(BufferError, match="read-only"):
         t.__dlpack__()
@@ -333,3 +335,81 @@ def test_size_joins_tuples():
     assert pickle.loads(pickle.dumps((size, E.device("cuda:1"), E.float32))) == (
         size, E.device("cuda:1"), E.float32,
     )  # fmt: skip
+
+
+def test_array_equality():
+    t, a = E.arange(3), np.arange(3)
+    assert (t == a).tolist() == [True] * 3 == (a == t).tolist()
+    assert (t != a).tolist() == [False] * 3
+
+
+def test_storages():
+    x = E.arange(6.0).reshape(2, 3)
+    s = x[1].untyped_storage()
+    assert s.nbytes() == 24 and s.data_ptr() == x.data_ptr() and s == x.untyped_storage()
+    assert x[1].storage().tolist() == [0, 1, 2, 3, 4, 5] and len(x.storage()) == 6
+    x.storage()[0] = 7
+    assert x[0, 0].item() == 7 and E.is_storage(s) and not E.is_storage(x)
+    assert E.empty(0).set_(x.storage(), 1, (2,), (3,)).tolist() == [1, 4]
+    with pytest.raises(RuntimeError):
+        E.empty(0).set_(x.storage(), 1, (7,), (1,))
+    with pytest.raises(RuntimeError):
+        E.empty(0).set_(x.storage(), -1, (1,), (1,))
+
+
+def test_resize():
+    x = E.arange(4.0)
+    assert x.resize_(2).tolist() == [0, 1] and x.resize_(2, 2).tolist() == [[0, 1], [2, 3]]
+    assert x.resize_(3, 2).shape == (3, 2) and x.tolist()[:2] == [[0, 1], [2, 3]]
+    assert x.resize_as_(E.ones(1)).tolist() == [0]
+    with pytest.raises(RuntimeError, match="require grad"):
+        E.ones(2, requires_grad=True).resize_(3)
+    y = E.ones(2)
+    a = y.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        y.resize_(5)
+    assert a.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_pickles_share_memory(protocol):
+    x = E.arange(6.0)
+    parts = [x, x[2:], x.view(2, 3).t(), E.empty(0), E.tensor(2j)]
+    made = pickle.loads(pickle.dumps(parts, protocol))
+    made[0][3] = 99
+    assert made[1].tolist() == [2, 99, 4, 5] and made[2].tolist() == [[0, 99], [1, 4], [2, 5]]
+    assert made[2].stride() == (1, 3) and x[3].item() == 3 and made[4].item() == 2j
+    again = copy.deepcopy(parts)
+    again[0][3] = 99
+    assert again[2][0, 1].item() == 99 and x[3].item() == 3
+    assert copy.copy(x).data_ptr() == x.data_ptr()
+
+
+def test_pickles_beside_the_stream():
+    buffers = []
+    data = pickle.dumps(E.arange(1000), 5, buffer_callback=buffers.append)
+    assert len(data) < 1000
+    assert pickle.loads(data, buffers=buffers).sum().item() == 499500
+
+
+def test_generators_pickle():
+    g = E.Generator().manual_seed(3)
+    E.rand(2, generator=g)
+    other = pickle.loads(pickle.dumps(g))
+    assert E.equal(E.rand(3, generator=g), E.rand(3, generator=other))
+    result = E.arange(3.0).max(0)
+    assert pickle.loads(pickle.dumps(result)).values.item() == 2
+    assert repr(result) == ("treadle.return_types.max(\nvalues=tensor(2.),\nindices=tensor(2))")
+
+
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        ([1 + 2j, -1.5], "tensor([ 1.0000+2.j, -1.5000+0.j])"),
+        (1j, "tensor(0.+1.j)"),
+        ([complex(math.inf, 1), 0.5], "tensor([   inf+1.j, 0.5000+0.j])"),
+        ([1e-10 + 1j], "tensor([1.0000e-10+1.j])"),
+    ],
+)
+def test_complex_numbers_print(data, text):
+    assert repr(E.tensor(data)) == text

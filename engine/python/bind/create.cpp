@@ -171,8 +171,9 @@ struct Shape {
   }
   void leaf(int depth) {
     if (depth < dims.size()) {
-      fail(ErrorKind::type, "expected a sequence of length " + std::to_string(dims[depth]) +
-                                " at dim " + std::to_string(depth) + ", but got a number");
+      fail(ErrorKind::type, "not a sequence: expected a sequence of length " +
+                                std::to_string(dims[depth]) + " at dim " + std::to_string(depth) +
+                                ", but got a number");
     }
     closed_ = true;
   }
@@ -227,32 +228,39 @@ class Filler {
     }
     put(convert(read_number(o)));
   }
-  // C++'s name, as in PyTorch's message.
   static std::string type_word() {
-    std::string word = std::is_signed_v<T> ? "int" : "uint";
-    return std::is_same_v<T, std::int32_t> ? word : word + std::to_string(sizeof(T) * 8) + "_t";
+    return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(sizeof(T) * 8);
   }
   static T convert(const Scalar& s) {
     if constexpr (functor::is_complex<T>) {
       return T(Complex128(s.f, s.im));
     } else if (s.kind == Scalar::Kind::complex) {
-      fail(ErrorKind::type, "a complex number can't be converted to a real dtype");
+      fail(ErrorKind::type, "must be real number, not complex");
     } else if constexpr (std::is_same_v<T, bool>) {
       return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0;
     } else if constexpr (!functor::is_integer<T>) {
       return treadle::convert<T>(s.f);
     } else {
       if (s.kind == Scalar::Kind::floating) {
-        if (!(s.f > -9.3e18 && s.f < 9.3e18)) {
-          fail(ErrorKind::runtime, "value cannot be converted to an integer type without overflow");
+        // The largest int64 and uint64 round up to numbers that don't fit.
+        const double most = static_cast<double>(std::numeric_limits<T>::max());
+        if (!(s.f >= static_cast<double>(std::numeric_limits<T>::min()) &&
+              (sizeof(T) < 8 ? s.f <= most : s.f < most))) {
+          fail(ErrorKind::runtime,
+               "value cannot be converted to type " + type_word() + " without overflow");
         }
-        return static_cast<T>(s.i);
+        return static_cast<T>(s.f);
       }
       if (s.beyond_int64() || (s.i == 0 && s.f != 0)) {
         if (std::is_same_v<T, std::uint64_t> && s.i != 0) return static_cast<T>(s.i);
         fail(ErrorKind::value, "Overflow when unpacking long long");
       }
       if (std::is_same_v<T, std::uint64_t> && s.i >= 0) return static_cast<T>(s.i);
+      // -1 in an unsigned type is its largest number, as in PyTorch.
+      if (!std::is_signed_v<T> && s.i < 0 && sizeof(T) < 8 &&
+          s.i >= -static_cast<std::int64_t>(std::numeric_limits<T>::max())) {
+        return static_cast<T>(s.i);
+      }
       if (std::cmp_less(s.i, std::numeric_limits<T>::min()) ||
           std::cmp_greater(s.i, std::numeric_limits<T>::max())) {
         fail(ErrorKind::runtime,
@@ -329,6 +337,22 @@ Tensor legacy_tensor(PyObject* args, nb::kwargs kwargs, std::optional<DType> dty
   return empty(shape, made);
 }
 
+void warn_of_arrays_in_list(PyObject* data) {
+  if (!is_list(data) || list_size(data) == 0) return;
+  const nb::object first = list_item(data, 0);
+  if (is_tensor(first.ptr()) || is_list(first.ptr()) || !is_array(first.ptr()) ||
+      !PySequence_Check(first.ptr())) {
+    return;
+  }
+  if (PyErr_WarnEx(PyExc_UserWarning,
+                   "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                   "consider converting the list to a single numpy.ndarray with numpy.array() "
+                   "before converting to a tensor.",
+                   1) < 0) {
+    raise_python();
+  }
+}
+
 }  // namespace
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
@@ -340,6 +364,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     const Tensor shared = share_buffer(data, "tensor()");
     return to(shared, dtype.value_or(shared.dtype()), true);
   }
+  warn_of_arrays_in_list(data);
   Shape shape;
   shape.walk(data, 0);
   const DType chosen = dtype.value_or(shape.inference.result());
@@ -401,7 +426,16 @@ void bind_create(nb::module_& m) {
           fail(ErrorKind::type,
                std::string("expected np.ndarray (got ") + type_name(ndarray.ptr()) + ")");
         }
-        return nb::steal(wrap(share_buffer(ndarray.ptr(), "from_numpy()", false)));
+        const Tensor shared = share_buffer(ndarray.ptr(), "from_numpy()", false);
+        if (shared.impl()->storage->read_only() &&
+            PyErr_WarnEx(PyExc_UserWarning,
+                         "The given NumPy array is not writable: the tensor over it refuses to be "
+                         "written in place. Copy the array, or make it writable, if that isn't "
+                         "wanted.",
+                         1) < 0) {
+          raise_python();
+        }
+        return nb::steal(wrap(shared));
       },
       nb::arg("ndarray"),
       "A tensor over the memory of a NumPy array; read-only arrays give tensors that refuse "

@@ -94,6 +94,7 @@ void free_capsule(PyObject* capsule) {
 template <class M>
 nb::object export_capsule(const Tensor& t, bool copied) {
   constexpr int versioned = std::is_same_v<M, DLManagedTensorVersioned>;
+  t.impl()->storage->share();
   auto held = std::make_unique<Held<M>>();
   held->tensor = t;
   held->shape = t.shape();
@@ -131,11 +132,6 @@ nb::object to_dlpack(const Tensor& t, nb::handle max_version, nb::handle dl_devi
   };
   pair_of_ints(max_version, "max_version");
   pair_of_ints(dl_device, "dl_device");
-  if (t.requires_grad()) {
-    PyErr_SetString(PyExc_BufferError,
-                    "Can't export tensors that require gradient, use tensor.detach()");
-    raise_python();
-  }
   if (!dl_device.is_none()) {
     if (nb::cast<int>(nb::object(dl_device[0])) != kCpu) {
       PyErr_SetString(PyExc_BufferError, "this tensor can be exported to the cpu device only");

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/core/dtype.h"
+#include "engine/ops/names.h"
 #include "engine/python/bind/create.h"
 #include "engine/python/bind/index.h"
 
@@ -221,6 +222,46 @@ void bind_buffers(nb::module_& m) {
       "count: number of elements, -1: as many as there are. offset: bytes to skip. A tensor over "
       "read-only memory refuses writes. ValueError if the buffer has too few bytes, none, or (with "
       "count=-1) not whole elements.");
+  // All bytes of the memory that a tensor lies in, as a tensor; and from such bytes to another.
+  m.def("_storage_bytes", [](nb::handle tensor) {
+    const Tensor t = expect_tensor(tensor.ptr(), "self");
+    const auto bytes = static_cast<std::int64_t>(t.impl()->storage->bytes());
+    return nb::steal(wrap(Tensor(Ref<TensorImpl>(
+        new TensorImpl(t.impl()->storage, 0, Dims{bytes}, Dims{1}, DType::uint8)))));
+  });
+  m.def("_storage_shared", [](nb::handle tensor) {
+    return expect_tensor(tensor.ptr(), "self").impl()->storage->shared();
+  });
+  m.def("_storage_id", [](nb::handle tensor) {
+    return reinterpret_cast<std::uintptr_t>(
+        expect_tensor(tensor.ptr(), "self").impl()->storage.get());
+  });
+  m.def(
+      "_over_storage",
+      [](nb::handle tensor, nb::handle dtype, std::int64_t offset, nb::handle size,
+         nb::handle stride) {
+        const Tensor t = expect_tensor(tensor.ptr(), "source");
+        DType wanted{};
+        Dims shape, strides;
+        if (!to_dtype(dtype.ptr(), &wanted) || !to_dims(size.ptr(), &shape)) {
+          fail(ErrorKind::type, "set_(): size must be a tuple of ints");
+        }
+        if (stride.is_none()) {
+          strides = contiguous_strides(shape);
+        } else if (!to_dims(stride.ptr(), &strides)) {
+          fail(ErrorKind::type, "set_(): stride must be a tuple of ints");
+        }
+        if (misaligned(t.impl()->storage->data(), wanted)) {
+          fail(ErrorKind::runtime, "the memory isn't aligned for elements of " + repr(wanted));
+        }
+        const auto count =
+            static_cast<std::int64_t>(t.impl()->storage->bytes()) / item_size(wanted);
+        const Tensor whole(
+            Ref<TensorImpl>(new TensorImpl(t.impl()->storage, 0, Dims{count}, Dims{1}, wanted)));
+        return nb::steal(wrap(detach(as_strided(whole, shape, strides, offset))));
+      },
+      nb::arg("source"), nb::arg("dtype"), nb::arg("offset"), nb::arg("size"),
+      nb::arg("stride").none());
   // The dtype of a buffer's elements, or None.
   m.def("_dtype_of_buffer", [](nb::handle exporter) {
     Py_buffer view{};
@@ -260,6 +301,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       PyErr_SetString(PyExc_BufferError, refused);
       return -1;
     }
+    t.impl()->storage->share();
     auto held = std::make_unique<Export>();
     const std::int64_t size = item_size(t.dtype());
     for (const std::int64_t n : t.shape()) held->shape.push_back(n);

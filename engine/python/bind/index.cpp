@@ -2,6 +2,8 @@
 // and arrays gather. The basic part is applied first, then the tensors in one step.
 #include "engine/python/bind/index.h"
 
+#include "engine/python/bind/override.h"
+
 #include "engine/ops/names.h"
 #include "engine/python/bind/create.h"
 
@@ -176,6 +178,9 @@ void put(const Tensor& at, const std::vector<Tensor>& indices, Tensor value) {
 
 PyObject* get_item(PyObject* self, PyObject* index) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_override("__getitem__", self, index)) return made;
+    }
     // One int is the commonest index by far.
     if (PyLong_Check(index) && !PyBool_Check(index)) {
       const Borrowed t(self);
@@ -205,6 +210,12 @@ PyObject* get_item(PyObject* self, PyObject* index) {
 int set_item(PyObject* self, PyObject* index, PyObject* value) {
   return guarded_int([&] {
     if (!value) fail(ErrorKind::type, "cannot delete elements of a Tensor");
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* none = call_override("__setitem__", self, index, value)) {
+        Py_DECREF(none);
+        return 0;
+      }
+    }
     const Borrowed t(self);
     const Indexed r = apply_index(*t, index);
     const Tensor& at = r.at();

@@ -192,6 +192,7 @@ PyObject* array_interface(PyObject* self, PyObject*) {
                                    " bit set. Use tensor.resolve_" + bit + "().numpy() instead.");
     }
     const DTypeInfo& i = info(t->dtype());
+    t->impl()->storage->share();
     const char* kind = "f";
     if (i.category == Category::boolean) kind = "b";
     if (i.category == Category::integer) kind = i.is_signed ? "i" : "u";

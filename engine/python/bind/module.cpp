@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "engine/python/bind/bind.h"
+#include "engine/python/bind/override.h"
 
 namespace treadle::bind {
 namespace {
@@ -67,6 +68,7 @@ NB_MODULE(_C, m) {
   bind_exchange(m);
   bind_buffers(m);
   bind_autograd(m);
+  bind_override(m);
   bind_gc();
   bind_config(m);
 }

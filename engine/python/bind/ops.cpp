@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/python/bind/methods.h"
+#include "engine/python/bind/override.h"
 #include "engine/python/bind/parse.h"
 
 namespace treadle::bind {
@@ -18,6 +19,7 @@ struct Callable {
   std::vector<Signature> overloads;
   std::string doc;
   PyTypeObject* result_type = nullptr;  // of ops with several named results
+  PyObject* function = nullptr;         // what Python calls; null for methods
 };
 
 std::vector<std::unique_ptr<Callable>>& callables() {
@@ -230,7 +232,29 @@ PyObject* call_as_standard(const Callable& c, const Call& given) {
   fail(ErrorKind::type, why);
 }
 
-constexpr std::size_t kMostCallables = 1024;
+[[gnu::noinline]] PyObject* ask_override(const Callable& c, const Call& given) {
+  const nb::object method =
+      c.function ? nb::borrow(c.function)
+                 : nb::handle(reinterpret_cast<PyObject*>(types.tensor)).attr(c.name.c_str());
+  PyObject* made = call_override(method.ptr(), given.self, given.args, given.nargs, given.kwnames);
+  if (made || !random_override()) return made;
+  const auto draws = [](const Signature& s) {
+    return std::any_of(s.schema->args.begin(), s.schema->args.end(),
+                       [](const Arg& a) { return a.type == ArgType::generator; });
+  };
+  if (std::none_of(c.overloads.begin(), c.overloads.end(), draws)) return nullptr;
+  nb::list positional;
+  nb::dict named;
+  if (given.self) positional.append(nb::handle(given.self));
+  for (Py_ssize_t i = 0; i < given.nargs; ++i) positional.append(nb::handle(given.args[i]));
+  const Py_ssize_t keywords = given.kwnames ? PyTuple_Size(given.kwnames) : 0;
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    named[nb::handle(PyTuple_GetItem(given.kwnames, i))] = nb::handle(given.args[given.nargs + i]);
+  }
+  return nb::handle(random_override())(method, nb::tuple(positional), named).release().ptr();
+}
+
+constexpr std::size_t kMostCallables = 2048;
 const Callable* called[kMostCallables];  // what callables() owns
 
 PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
@@ -238,10 +262,15 @@ PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_
   return guarded([&]() -> PyObject* {
     const Callable& c = *called[which];
     const Call given{c.form == Form::function ? nullptr : self, args, nargs, kwnames};
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = ask_override(c, given)) return made;
+    }
     for (const Signature& s : c.overloads) {
       Parsed parsed(s);
       if (parse(s, c.form, given, &parsed, nullptr)) return call(c, s, given, parsed);
     }
+    // Objects that stand for tensors without being any.
+    if (PyObject* made = ask_override(c, given)) return made;
     if (PyObject* made = call_as_standard(c, given)) return made;
     no_overload(c, given);
   });
@@ -273,6 +302,11 @@ std::string doc_of(const Callable& c) {
   return doc;
 }
 
+std::vector<std::pair<std::string, PyTypeObject*>>& result_types() {
+  static std::vector<std::pair<std::string, PyTypeObject*>> all;
+  return all;
+}
+
 // Adds a callable for the overloads that have `variant`; returns its number, or npos.
 std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, Form form) {
   auto c = std::make_unique<Callable>();
@@ -288,7 +322,10 @@ std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, For
     if (names.empty()) continue;
     static std::map<std::string, PyTypeObject*> known;
     PyTypeObject*& type = known[std::string(s.schema->name)];
-    if (!type) type = result_type(std::string(s.schema->name), names);
+    if (!type) {
+      type = result_type(std::string(s.schema->name), names);
+      result_types().emplace_back(s.schema->name, type);
+    }
     c->result_type = type;
   }
   if (callables().size() == kMostCallables) {
@@ -328,6 +365,7 @@ void add_functions(nb::module_& target, unsigned variant, std::string_view prefi
     const nb::object fn = nb::steal(PyCFunction_NewEx(def, nullptr, module_name.ptr()));
     if (!fn.is_valid()) raise_python();
     target.attr(def->ml_name) = fn;
+    callables()[i]->function = fn.ptr();  // the module keeps it
   });
 }
 
@@ -364,6 +402,11 @@ void bind_ops(nb::module_& m) {
     add_functions(part, kSubmodule, name + "_");
   }
   m.attr("_LinAlgError") = nb::borrow(linalg_error());
+  nb::dict named;
+  for (const auto& [name, type] : result_types()) {
+    named[name.c_str()] = nb::handle(reinterpret_cast<PyObject*>(type));
+  }
+  m.attr("_return_types") = named;
   // For the stub generator, the documentation and the tests.
   m.def("_op_table", [] {
     nb::list rows;

@@ -7,6 +7,7 @@
 #include "engine/python/bind/index.h"
 #include "engine/python/bind/methods.h"
 #include "engine/python/bind/number.h"
+#include "engine/python/bind/override.h"
 
 namespace treadle::bind {
 namespace {
@@ -80,7 +81,12 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 PyObject* get_grad(PyObject* self, void*) {
-  return guarded([&] { return wrap(Borrowed(self)->grad()); });
+  return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("grad", self)) return made;
+    }
+    return wrap(Borrowed(self)->grad());
+  });
 }
 int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded_int([&] {
@@ -117,6 +123,9 @@ PyObject* get_base(PyObject* self, void*) {
 // Shares storage without history, and writes through it aren't seen by the tape.
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("data", self)) return made;
+    }
     const Tensor made = detach(*Borrowed(self));
     made.impl()->storage = Ref<Storage>::make(made.impl()->storage, 0u);
     return wrap(made);
@@ -143,6 +152,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
 }
 PyObject* get_t(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("T", self)) return made;
+    }
+
     const Borrowed t(self);
     Dims order;
     for (std::int64_t i = t->dim(); i-- > 0;) order.push_back(i);
@@ -151,6 +164,10 @@ PyObject* get_t(PyObject* self, void*) {
 }
 PyObject* get_mt(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("mT", self)) return made;
+    }
+
     const Borrowed t(self);
     if (t->dim() == 1) {
       fail(ErrorKind::runtime,
@@ -161,6 +178,10 @@ PyObject* get_mt(PyObject* self, void*) {
 }
 PyObject* get_h(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("H", self)) return made;
+    }
+
     const Borrowed t(self);
     if (t->dim() != 2 && t->dim() != 0) {
       fail(ErrorKind::runtime,
@@ -173,6 +194,10 @@ PyObject* get_h(PyObject* self, void*) {
 }
 PyObject* get_mh(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("mH", self)) return made;
+    }
+
     const Borrowed t(self);
     if (t->dim() == 1) {
       fail(ErrorKind::runtime,
@@ -183,10 +208,19 @@ PyObject* get_mh(PyObject* self, void*) {
 }
 // The parts of complex numbers; assigning writes them.
 PyObject* get_real(PyObject* self, void*) {
-  return guarded([&] { return wrap(real(*Borrowed(self))); });
+  return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("real", self)) return made;
+    }
+    return wrap(real(*Borrowed(self)));
+  });
 }
 PyObject* get_imag(PyObject* self, void*) {
   return guarded([&] {
+    if (overrides_exist) [[unlikely]] {
+      if (PyObject* made = call_attribute_override("imag", self)) return made;
+    }
+
     const Borrowed t(self);
     if (!is_complex(t->dtype())) {
       fail(ErrorKind::type, "imag is not implemented for tensors with non-complex dtypes.");

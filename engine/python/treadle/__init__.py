@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import _C, _tensor
 from ._C import *  # noqa: F403
+from ._modes import DisableTorchFunctionSubclass
 from ._modes import enable_grad as enable_grad
 from ._modes import inference_mode as inference_mode
 from ._modes import no_grad as no_grad
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
+    from . import overrides as overrides
     from . import random as random
+    from . import return_types as return_types
     from . import signal as signal
     from . import special as special
+    from . import storage as storage
     from . import testing as testing
     from . import utils as utils
     from ._array_api import astype as astype
@@ -70,8 +74,11 @@ if TYPE_CHECKING:
     from .functional import einsum as einsum
     from .functional import lu as lu
     from .functional import tensordot as tensordot
+    from .storage import TypedStorage as TypedStorage
+    from .storage import UntypedStorage as UntypedStorage
 
 _tensor.install()
+_C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # where PyTorch has it
 
 _SUBMODULES = (
     "__config__",
@@ -81,9 +88,12 @@ _SUBMODULES = (
     "linalg",
     "nn",
     "optim",
+    "overrides",
     "random",
     "signal",
     "special",
+    "return_types",
+    "storage",
     "testing",
     "utils",
 )
@@ -97,6 +107,8 @@ _LAZY = {
     "iinfo": "_dtypes",
     "isdtype": "_dtypes",
     "result_type": "_dtypes",
+    "TypedStorage": "storage",
+    "UntypedStorage": "storage",
     **dict.fromkeys(
         (
             "chalf", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
@@ -108,8 +120,9 @@ _LAZY = {
     **dict.fromkeys(
         (
             "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor",
-            "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
-            "get_default_device", "set_default_device", "set_default_tensor_type", "typename",
+            "FloatStorage", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
+            "Storage", "get_default_device", "set_default_device", "set_default_tensor_type",
+            "typename",
         ),
         "_legacy",
     ),

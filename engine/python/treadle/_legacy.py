@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _C
 from ._tensor import _TYPE_NAMES, prefix
+from .storage import TypedStorage
 
 Tensor = _C.Tensor
 
@@ -43,6 +44,16 @@ NAMES = ("Half", "BFloat16", "Float", "Double", "Byte", "Char", "Short", "Int", 
 globals().update(
     {word + "Tensor": _make(name, word) for name, word in _TYPE_NAMES.items() if word in NAMES}
 )
+
+
+class FloatStorage(TypedStorage):
+    """A storage of float32 elements."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args, dtype=_C.float32)
+
+
+Storage = FloatStorage
 
 
 def set_default_tensor_type(t: Any) -> None:

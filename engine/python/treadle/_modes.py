@@ -160,3 +160,35 @@ class inference_mode(_Mode):
     def _restore(self, saved: Any) -> None:
         _C._set_inference(saved[0])
         _C._set_grad_enabled(saved[1])
+
+
+class DisableTorchFunctionSubclass:
+    """No class is asked for its __torch_function__ inside; modes are."""
+
+    def __enter__(self) -> None:
+        _C._disable_overrides(1)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._disable_overrides(-1)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Neither classes nor modes are asked inside."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes = _C._set_active_modes(0)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._set_active_modes(self._modes)
+        super().__exit__(exc_type, exc, traceback)

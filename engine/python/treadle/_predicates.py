@@ -57,7 +57,9 @@ def is_same_size(input: _C.Tensor, other: _C.Tensor) -> bool:
 
 def is_storage(obj: object) -> bool:
     """Whether obj is a storage."""
-    return False
+    from .storage import _Storage
+
+    return isinstance(obj, _Storage)
 
 
 def numel(input: _C.Tensor) -> int:

@@ -100,6 +100,20 @@ class _Formatter:
         return self._bare(value).rjust(self.width)
 
 
+class _ComplexFormatter:
+    """A format for the real parts and one for the imaginary ones."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.real = _Formatter([v.real for v in values], True)
+        self.imag = _Formatter([v.imag for v in values], True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: Any) -> str:
+        imag = (self.imag(value.imag) + "j").lstrip()
+        sign = "" if imag[0] in "+-" else "+"
+        return self.real(value.real) + sign + imag
+
+
 def _shown(t: Tensor, summarize: bool) -> list[Any]:
     """The numbers that will be printed, flat."""
     if not summarize or t.numel() == 0:
@@ -117,7 +131,7 @@ def _edges(t: Tensor) -> Tensor:
     return t
 
 
-def _rows(t: Tensor, indent: int, summarize: bool, number: _Formatter) -> str:
+def _rows(t: Tensor, indent: int, summarize: bool, number: _Formatter | _ComplexFormatter) -> str:
     if t.dim() == 0:
         return number(t.item())
     edge = options.edgeitems
@@ -149,7 +163,9 @@ def tensor_text(t: Tensor, contents: str | None = None) -> str:
     prefix = "tensor(" if plain else f"{type(t).__name__}("
     suffixes: list[str] = []
     dtype = t.dtype
-    usual = dtype in (_C.get_default_dtype(), _C.int64, _C.bool)
+    default = _C.get_default_dtype()
+    default_complex = _C.complex128 if default is _C.float64 else _C.complex64
+    usual = dtype in (default, default_complex, _C.int64, _C.bool)
     with_tape = t
     t = t.detach()
     if contents is not None:
@@ -163,7 +179,12 @@ def tensor_text(t: Tensor, contents: str | None = None) -> str:
         usual = True
     else:
         summarize = t.numel() > options.threshold
-        number = _Formatter(_shown(t, summarize), dtype.is_floating_point)
+        values = _shown(t, summarize)
+        number = (
+            _ComplexFormatter(values)
+            if dtype.is_complex
+            else _Formatter(values, dtype.is_floating_point)
+        )
         text = _rows(t, len(prefix), summarize, number)
     if not usual:
         suffixes.append(f"dtype={dtype}")

@@ -207,6 +207,12 @@ def __array_wrap__(
     return _C.as_tensor(array)
 
 
+class ExportError(BufferError, RuntimeError):
+    """A tensor that can't be exported as it is: BufferError for the array API standard, and the
+    RuntimeError that PyTorch raised before.
+    """
+
+
 def __dlpack__(
     self: Tensor,
     *,
@@ -219,6 +225,8 @@ def __dlpack__(
 
     BufferError if the tensor requires grad, or is read-only and the consumer can't know it.
     """
+    if self.requires_grad:
+        raise ExportError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and not isinstance(stream, int):
         raise TypeError("stream must be ``int`` or ``none``")
     if stream not in (None, -1):
@@ -240,54 +248,39 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Any:
             "protocol at the moment. If you were attempting to deepcopy a module, this may be "
             "because of a torch.nn.utils.weight_norm usage"
         )
-    if id(self) in memo:
-        return memo[id(self)]
-    import copy
+    from ._pickle import deepcopy
 
-    made = _C._make_subclass(self.__class__, self.detach().clone(), self.requires_grad)
-    memo[id(self)] = made
-    if self.grad is not None:
-        made.grad = copy.deepcopy(self.grad, memo)
-    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
-    return made
+    return deepcopy(self, memo)
 
 
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    if not self.is_leaf and self.requires_grad:
-        raise RuntimeError(
-            "only leaf tensors can be pickled: detach() the tensor first, its history isn't saved"
-        )
-    flat = self.detach().contiguous()
-    data = bytes(memoryview(flat).cast("B")) if flat.numel() else b""
-    state = (data, tuple(self.shape), self.dtype, self.requires_grad, self.__dict__ or None)
-    return _rebuild, (self.__class__, *state)
+    from ._pickle import reduce
+
+    return reduce(self)
 
 
-def _rebuild(
-    cls: Any,
-    data: bytes,
-    shape: tuple[int, ...],
-    dtype: _C.dtype,
-    requires_grad: bool,
-    attributes: Any,
-) -> Any:
-    made = _C.empty(shape, dtype=dtype)
-    if data:
-        memoryview(made.reshape(-1)).cast("B")[:] = data
-    if cls is not Tensor or requires_grad:
-        made = _C._make_subclass(cls, made, requires_grad)
-    if attributes:
-        made.__dict__.update(attributes)
-    return made
+def _reduce_generator(self: Any) -> Any:
+    from ._pickle import reduce_generator
+
+    return reduce_generator(self)
 
 
 # --- text, and the rest of Python's protocols -----------------------------------------------------
 
 
 def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    from ._modes import DisableTorchFunctionSubclass
     from ._print import tensor_text
 
-    return tensor_text(self, tensor_contents)
+    with DisableTorchFunctionSubclass():
+        return tensor_text(self, tensor_contents)
+
+
+def _result_repr(self: Any) -> str:
+    """The text of a result with named parts, a part a line."""
+    parts = zip(self.__match_args__, self)
+    lines = ",\n".join(f"{name}={value!r}" for name, value in parts)
+    return f"{prefix()}.return_types.{self.__class__.__name__}(\n{lines})"
 
 
 def __format__(self: Tensor, format_spec: str) -> str:
@@ -324,6 +317,114 @@ def new_tensor(
 ) -> Tensor:
     """tensor(data) with the dtype of this tensor as default."""
     return _C.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+# --- subclasses -----------------------------------------------------------------------------------
+
+
+def as_subclass(self: Tensor, cls: Any) -> Any:
+    """The tensor as an instance of a subclass, over the same memory and with its history."""
+    return _C._as_subclass(self, cls)
+
+
+def __torch_function__(
+    cls: Any, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+) -> Any:
+    """Calls func and makes the tensors of its result instances of cls (see treadle.overrides)."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    from .overrides import convert, get_default_nowrap_functions
+
+    _C._disable_overrides(1)
+    try:
+        made = func(*args, **(kwargs or {}))
+    finally:
+        _C._disable_overrides(-1)
+    return made if func in get_default_nowrap_functions() else convert(made, cls)
+
+
+def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+    if cls.__torch_function__ is not _C._disabled_torch_function_impl:
+        _C._overrides_exist()
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def untyped_storage(self: Tensor) -> Any:
+    """The memory that the tensor lies in, as bytes."""
+    from .storage import untyped_of
+
+    return untyped_of(self)
+
+
+def storage(self: Tensor) -> Any:
+    """The memory that the tensor lies in, as elements of its dtype."""
+    from .storage import typed_of
+
+    return typed_of(self)
+
+
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Lays the tensor over the memory of another tensor or storage; without one, over none.
+
+    RuntimeError where the sizes reach beyond the end of the memory, or the dtypes differ.
+    """
+    if source is None:
+        self.data = _C.empty(0, dtype=self.dtype)
+        return self
+    if isinstance(source, Tensor):
+        if source.dtype != self.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {type_word(source.dtype)} to a tensor of type "
+                f"{type_word(self.dtype)}"
+            )
+        if size is None:
+            self.data = source
+            return self
+        source = untyped_storage(source)
+    from .storage import over
+
+    self.data = over(source, self.dtype, storage_offset, size, stride)
+    return self
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Gives the tensor other sizes, row by row over the same memory; new memory (with the old
+    elements first) if that is too small. Views of the tensor stay over the old memory then.
+
+    RuntimeError if the tensor requires grad, or if new memory is needed while others (NumPy,
+    DLPack) use the old.
+    """
+    size = tuple(sizes[0]) if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
+    if not sizes:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if size == tuple(self.shape) and memory_format is None:
+        return self
+    needed = _C.empty(0).new_empty(size).numel() if 0 not in size else 0
+    offset = self.storage_offset()
+    room = _C._storage_bytes(self).numel() // self.element_size() - offset
+    if needed > room:
+        if _C._storage_shared(self):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        old = _C._over_storage(self, self.dtype, offset, (max(room, 0),), None)
+        flat = _C.empty(needed, dtype=self.dtype)
+        flat.narrow(0, 0, old.numel()).copy_(old)
+        self.data = flat.view(size)
+    else:
+        self.data = _C._over_storage(self, self.dtype, offset, size, None)
+    if memory_format is not None:
+        self.data = self.data.contiguous(memory_format=memory_format)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_() to the sizes of another tensor."""
+    return resize_(self, the_template.shape, memory_format=memory_format)
 
 
 # --- the array API standard -----------------------------------------------------------------------
@@ -372,7 +473,8 @@ def _is_view(self: Tensor) -> bool:
 METHODS = (
     to_dense, _is_view,
     backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
-    __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero,
+    __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
+    set_, resize_, resize_as_, as_subclass,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, is_same_size,
 )  # fmt: skip
@@ -386,5 +488,11 @@ def install() -> None:
         ("char", "int8"),
     ):  # fmt: skip
         setattr(Tensor, name, _caster(name, dtype))
+    Tensor.__torch_function__ = classmethod(__torch_function__)
+    for made in _C._return_types.values():
+        made.__repr__ = _result_repr
+    Tensor.__init_subclass__ = classmethod(__init_subclass__)
+    Tensor._make_subclass = staticmethod(_C._make_subclass)
+    _C.Generator.__reduce__ = _reduce_generator
     _C._AccumulateGrad = AccumulateGrad
     Tensor.__array_priority__ = 1000  # NumPy's operators leave the work to ours

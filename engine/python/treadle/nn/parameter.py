@@ -14,6 +14,9 @@ class Parameter(_C.Tensor):
     Raises RuntimeError if gradients are asked of a dtype that has none (integers, bool).
     """
 
+    # What it is given to makes tensors, not more parameters.
+    __torch_function__ = staticmethod(_C._disabled_torch_function_impl)
+
     def __new__(cls, data: _C.Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = _C.empty(0)
@@ -43,6 +46,7 @@ class Buffer(_C.Tensor):
     """A tensor that a module registers as a buffer. persistent: whether state_dict() has it."""
 
     persistent: bool
+    __torch_function__ = staticmethod(_C._disabled_torch_function_impl)
 
     def __new__(cls, data: _C.Tensor | None = None, *, persistent: bool = True) -> Buffer:
         if data is None:
