@@ -7,6 +7,7 @@
 #include "engine/functor/all.h"
 #include "engine/functor/complex_math.h"
 #include "engine/ops/map.h"
+#include "engine/ops/map_facts.h"
 #include "engine/ops/native.h"
 #include "engine/ops/special.h"
 
@@ -324,6 +325,24 @@ void rows(std::vector<OpDef>& out, functor::List<Ops...>) {
 }
 
 }  // namespace
+
+namespace {
+
+template <class... Ops>
+const functor::Info* find_info(std::string_view schema, functor::List<Ops...>) {
+  const functor::Info* found = nullptr;
+  ((found = schema == Ops::info.schema ? &Ops::info : found), ...);
+  return found;
+}
+
+}  // namespace
+
+const functor::Info* map_info(std::string_view schema) {
+  const functor::Info* found = find_info(schema, functor::Unary{});
+  if (!found) found = find_info(schema, functor::Binary{});
+  if (!found) found = find_info(schema, functor::Compare{});
+  return found ? found : find_info(schema, functor::Ternary{});
+}
 
 std::span<const OpDef> elementwise_ops() {
   static const std::vector<OpDef> all = [] {

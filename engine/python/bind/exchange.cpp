@@ -232,9 +232,11 @@ void bind_buffers(nb::module_& m) {
   m.def("_storage_shared", [](nb::handle tensor) {
     return expect_tensor(tensor.ptr(), "self").impl()->storage->shared();
   });
+  // The same for all tensors over one piece of memory.
   m.def("_storage_id", [](nb::handle tensor) {
-    return reinterpret_cast<std::uintptr_t>(
-        expect_tensor(tensor.ptr(), "self").impl()->storage.get());
+    const Ref<Storage> storage = expect_tensor(tensor.ptr(), "self").impl()->storage;
+    return storage->bytes() ? reinterpret_cast<std::uintptr_t>(storage->data())
+                            : reinterpret_cast<std::uintptr_t>(storage.get());
   });
   m.def(
       "_over_storage",

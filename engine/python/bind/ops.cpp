@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "engine/ops/map_facts.h"
 #include "engine/python/bind/methods.h"
 #include "engine/python/bind/override.h"
 #include "engine/python/bind/parse.h"
@@ -416,6 +417,11 @@ void bind_ops(nb::module_& m) {
       row["doc"] = op.doc;
       row["variants"] = op.variants;
       row["differentiable"] = op.differentiable;
+      if (const functor::Info* info = map_info(op.schema)) {
+        row["domain"] = nb::make_tuple(info->domain.low, info->domain.high);
+        row["ulp"] = nb::make_tuple(info->ulp32, info->ulp64);
+        row["kinds"] = static_cast<int>(info->kinds);
+      }
       rows.append(row);
     }
     return rows;

@@ -45,16 +45,22 @@ def _load(data: Any) -> Shared:
     return Shared(flat)
 
 
+def _numbers(tensor: Tensor) -> Tensor:
+    """The tensor with its numbers in memory: no lazy conjugate or negative."""
+    return tensor.detach().resolve_conj().resolve_neg()
+
+
 def reduce(tensor: Tensor) -> Any:
     """What Tensor.__reduce_ex__ gives."""
     if not tensor.is_leaf and tensor.requires_grad:
         raise RuntimeError(
             "only leaf tensors can be pickled: detach() the tensor first, its history isn't saved"
         )
-    place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     state = tensor.__dict__ or None
+    plain = _numbers(tensor)
+    place = (plain.storage_offset(), tuple(plain.shape), plain.stride())
     return rebuild, (
-        type(tensor), shared(tensor), tensor.dtype, *place, tensor.requires_grad, state,
+        type(tensor), shared(plain), plain.dtype, *place, tensor.requires_grad, state,
     )  # fmt: skip
 
 
@@ -84,13 +90,14 @@ def deepcopy(tensor: Tensor, memo: dict[int, Any]) -> Any:
     if id(tensor) in memo:
         return memo[id(tensor)]
     # The memory by its object, which the memo keeps alive: its id means nothing else meanwhile.
-    memory = shared(tensor)
+    plain = _numbers(tensor)
+    memory = shared(plain)
     if id(memory) not in memo:
         memo[id(memory)] = Shared(memory.flat.clone())
         memo.setdefault(id(memo), []).append(memory)
-    place = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    place = (plain.storage_offset(), tuple(plain.shape), plain.stride())
     flat = memo[id(memory)].flat
-    made = _C._over_storage(flat, tensor.dtype, *place)
+    made = _C._over_storage(flat, plain.dtype, *place)
     made = _C._make_subclass(type(tensor), made, tensor.requires_grad)
     memo[id(tensor)] = made
     if tensor.grad is not None:

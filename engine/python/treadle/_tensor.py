@@ -163,7 +163,8 @@ def _caster(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """A NumPy array over the same memory. RuntimeError if the tensor requires grad (unless force).
+    """A NumPy array over the same memory. force: also of a tensor that requires grad, or that is a
+    lazy conjugate or negative, which are RuntimeErrors otherwise.
 
     Needs NumPy, which the package doesn't depend on.
     """
@@ -173,7 +174,17 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."
             )
-        return self.detach().numpy()
+        self = self.detach()
+    for lazy, bit, resolve in (
+        (self.is_conj(), "conjugate", "resolve_conj"),
+        (self.is_neg(), "negative", "resolve_neg"),
+    ):
+        if lazy and not force:
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {bit} bit set. "
+                f"Use tensor.{resolve}().numpy() instead."
+            )
+    self = self.resolve_conj().resolve_neg()
     try:
         import numpy
     except ImportError as e:
@@ -193,7 +204,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ValueError("unable to avoid a copy: the array has another dtype")
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -227,6 +238,9 @@ def __dlpack__(
     """
     if self.requires_grad:
         raise ExportError("Can't export tensors that require gradient, use tensor.detach()")
+    for lazy, bit in ((self.is_conj(), "conjugate"), (self.is_neg(), "negative")):
+        if lazy and not copy:
+            raise ExportError(f"Can't export tensors with the {bit} bit set")
     if stream is not None and not isinstance(stream, int):
         raise TypeError("stream must be ``int`` or ``none``")
     if stream not in (None, -1):
@@ -248,15 +262,19 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Any:
             "protocol at the moment. If you were attempting to deepcopy a module, this may be "
             "because of a torch.nn.utils.weight_norm usage"
         )
+    from ._modes import DisableTorchFunctionSubclass
     from ._pickle import deepcopy
 
-    return deepcopy(self, memo)
+    with DisableTorchFunctionSubclass():
+        return deepcopy(self, memo)
 
 
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    from ._modes import DisableTorchFunctionSubclass
     from ._pickle import reduce
 
-    return reduce(self)
+    with DisableTorchFunctionSubclass():
+        return reduce(self)
 
 
 def _reduce_generator(self: Any) -> Any:
