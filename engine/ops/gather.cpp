@@ -246,9 +246,7 @@ Tensor flip(const Tensor& self, const Dims& dims) {
 namespace {
 
 Tensor gather_op(const Tensor& self, std::int64_t dim, const Tensor& index, bool sparse_grad) {
-  if (sparse_grad && self.requires_grad()) {
-    fail(ErrorKind::not_implemented, "gather(): sparse gradients aren't implemented");
-  }
+  (void)sparse_grad;  // a hint: gradients here are dense
   return gather(self, dim, index);
 }
 Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {

@@ -116,9 +116,9 @@ std::span<const OpDef> index_ops() {
       native<nonzero_static>(
           "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
           "nonzero() cut or filled up to a number of rows.", kBoth | kOut, false),
-      native<unravel_index_int>("unravel_index.int(Tensor indices, int shape) -> Tensor[]",
+      native<unravel_index_int>("_unravel_index.int(Tensor indices, int shape) -> Tensor[]",
                                 "The coordinates in a tensor of this shape.", kFunction, false),
-      native<unravel_index>("unravel_index(Tensor indices, int[] shape) -> Tensor[]",
+      native<unravel_index>("_unravel_index(Tensor indices, int[] shape) -> Tensor[]",
                             "The coordinates of positions in a tensor of this shape, one tensor "
                             "for each dimension.",
                             kFunction, false),

@@ -186,6 +186,9 @@ void run(kernel::IndexFn fn, const Plan& plan, const Tensor& data, const Tensor&
     const std::int64_t bad = fn(args);
     if (bad >= 0) {
       const std::int64_t p = bad / kernel::kMaxIndices, k = bad % kernel::kMaxIndices;
+      if (args.size[k] == 0) {
+        fail(ErrorKind::index, "index is out of bounds for dimension with size 0");
+      }
       fail(
           ErrorKind::index,
           "index " +

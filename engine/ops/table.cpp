@@ -290,6 +290,39 @@ bool reads_while_writing(std::string_view name) {
   return std::find(std::begin(kOps), std::end(kOps), name) != std::end(kOps);
 }
 
+// Ops whose out= must have the dtype of the result: it isn't cast, as in PyTorch.
+bool keeps_dtype(const Schema& s) {
+  static constexpr std::string_view kOps[] = {"gather",    "index_select", "take",     "nonzero",
+                                              "sort",      "topk",         "kthvalue", "median",
+                                              "nanmedian", "mode",         "cummax",   "cummin"};
+  if (s.name == "max" || s.name == "min") return s.returns == 2;
+  return std::find(std::begin(kOps), std::end(kOps), s.name) != std::end(kOps);
+}
+
+// A dtype's name in C++, as in PyTorch's messages.
+std::string cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return "bool";
+    case DType::uint8:
+      return "unsigned char";
+    case DType::int8:
+      return "signed char";
+    case DType::int16:
+      return "short int";
+    case DType::int32:
+      return "int";
+    case DType::int64:
+      return "long int";
+    case DType::float32:
+      return "float";
+    case DType::float64:
+      return "double";
+    default:
+      return "c10::" + std::string(info(dtype).scalar);
+  }
+}
+
 // Do the two windows reach common bytes?
 bool may_share(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0) return false;
@@ -300,6 +333,28 @@ bool may_share(const Tensor& a, const Tensor& b) {
     return t.data() + (last + 1) * item_size(t.dtype());
   };
   return a.data() < end(b) && b.data() < end(a);
+}
+
+// Computes first, so that the dtypes of the results are known before anything is written.
+void write_exactly(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) {
+  const Schema& s = schema_of(op);
+  std::vector<Value> results(static_cast<std::size_t>(s.returns));
+  resolved(op, args, [&](std::span<Value> values) { op.call(values.data(), results.data()); });
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    const Tensor& result = std::get<Tensor>(results[i]);
+    if (result.dtype() == outs[i].dtype()) continue;
+    if (s.name == "nonzero") {
+      fail(ErrorKind::runtime,
+           "nonzero: Expected out tensor to have scalar type Long but got "
+           "scalar type " +
+               std::string(info(outs[i].dtype()).scalar));
+    }
+    fail(ErrorKind::runtime, "Expected out tensor to have dtype " + cpp_name(result.dtype()) +
+                                 ", but got " + cpp_name(outs[i].dtype()) + " instead");
+  }
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    write_out(s.name, outs[i], std::get<Tensor>(results[i]));
+  }
 }
 
 }  // namespace
@@ -357,6 +412,10 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
         }
       }
     }
+  }
+  if (keeps_dtype(s)) {
+    write_exactly(op, args, outs);
+    return;
   }
   std::vector<Tensor> targets(outs.begin(), outs.end());
   for (Tensor& t : targets) {

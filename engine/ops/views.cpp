@@ -125,7 +125,21 @@ Tensor reshape(const Tensor& self, const Dims& size) {
   if (const std::optional<Dims> strides = view_strides(self, shape)) {
     return viewed(self, shape, *strides, "ViewBackward0");
   }
-  return view(contiguous(self), shape);
+  // A copy, which is no view of anything.
+  Tensor out;
+  {
+    const NoGrad off;
+    out = Tensor::empty(self.shape(), self.dtype());
+    cast_into(out, self);
+    out.impl()->shape = shape;
+    out.impl()->strides = contiguous_strides(shape);
+  }
+  if (needs_tape({&self})) {
+    record("UnsafeViewBackward0", out, {&self}, [back = self.shape()](Node&, const Gradients& g) {
+      return none(g) ? Gradients(1) : Gradients{reshape(g[0], back)};
+    });
+  }
+  return out;
 }
 
 Tensor flatten(const Tensor& self, std::int64_t start_dim, std::int64_t end_dim) {

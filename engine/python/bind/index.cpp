@@ -31,7 +31,7 @@ class Indexed {
 
 bool is_sequence_index(PyObject* o) {
   if (Py_TYPE(o) == &PyLong_Type || PySlice_Check(o)) return false;  // the usual ones, quickly
-  return !PyTuple_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) &&
+  return !PyUnicode_Check(o) && !PyBytes_Check(o) &&
          (PySequence_Check(o) || PyObject_CheckBuffer(o)) && !is_tensor(o);
 }
 

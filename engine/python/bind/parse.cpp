@@ -138,7 +138,12 @@ bool convert(const Arg& arg, bool number_ok, PyObject* o, Values& values, std::s
     }
     case ArgType::integer: {
       std::int64_t value = 0;
-      if (PyBool_Check(o) || !to_int(o, &value)) return false;
+      if (PyBool_Check(o)) return false;
+      // Of tensors only those of no dimension; a vector of one element is something else.
+      if (is_tensor(o) && (!impl_of(o)->shape.empty() || impl_of(o)->dtype == DType::boolean)) {
+        return false;
+      }
+      if (!to_int(o, &value)) return false;
       *out = value;
       return true;
     }

@@ -70,6 +70,17 @@ if TYPE_CHECKING:
     from ._predicates import is_storage as is_storage
     from ._predicates import numel as numel
     from ._print import set_printoptions as set_printoptions
+    from ._shape import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    )
+    from ._shape import broadcast_shapes as broadcast_shapes
+    from ._shape import get_deterministic_debug_mode as get_deterministic_debug_mode
+    from ._shape import (
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    )
+    from ._shape import set_deterministic_debug_mode as set_deterministic_debug_mode
+    from ._shape import unravel_index as unravel_index
+    from ._shape import use_deterministic_algorithms as use_deterministic_algorithms
     from .functional import chain_matmul as chain_matmul
     from .functional import einsum as einsum
     from .functional import lu as lu
@@ -109,6 +120,14 @@ _LAZY = {
     "result_type": "_dtypes",
     "TypedStorage": "storage",
     "UntypedStorage": "storage",
+    **dict.fromkeys(
+        (
+            "are_deterministic_algorithms_enabled", "broadcast_shapes",
+            "get_deterministic_debug_mode", "is_deterministic_algorithms_warn_only_enabled",
+            "set_deterministic_debug_mode", "unravel_index", "use_deterministic_algorithms",
+        ),
+        "_shape",
+    ),
     **dict.fromkeys(
         (
             "chalf", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",

@@ -484,12 +484,22 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     return self if dtype is None else self.to(dtype)
 
 
+def dense_dim(self: Tensor) -> int:
+    """The number of dimensions: all of them are dense."""
+    return self.dim()
+
+
+def sparse_dim(self: Tensor) -> int:
+    """0: no dimension is sparse."""
+    return 0
+
+
 def _is_view(self: Tensor) -> bool:
     return self._base is not None
 
 
 METHODS = (
-    to_dense, _is_view,
+    to_dense, dense_dim, sparse_dim, _is_view,
     backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
     __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
     set_, resize_, resize_as_, as_subclass,
