@@ -343,7 +343,17 @@ void index_fill_inplace(const Tensor& self, std::int64_t dim, const Tensor& inde
   }
   if (value.impl()->wrapped_number) check_fits(number_of(value), self.dtype());
   check_range(index, self, d, ErrorKind::index, "", -(self.dim() == 0 ? 1 : self.shape()[d]));
-  index_put_(as_vector(self), at_dim(d, index), to(value, self.dtype()), false);
+  // Each place once, so that the gradient of value counts it once.
+  const Tensor flat = contiguous(detach(index));
+  const std::int64_t n = self.dim() == 0 ? 1 : self.shape()[d];
+  std::vector<std::int64_t> places(flat.data_as<std::int64_t>(),
+                                   flat.data_as<std::int64_t>() + flat.numel());
+  for (std::int64_t& p : places) p += p < 0 ? n : 0;
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const Tensor unique = from_values(std::span<const std::int64_t>(places),
+                                    {static_cast<std::int64_t>(places.size())}, DType::int64);
+  index_put_(as_vector(self), at_dim(d, unique), to(value, self.dtype()), false);
 }
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
   const Tensor out = clone(self);

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from ._shape import broadcast_shapes as broadcast_shapes
     from ._shape import get_deterministic_debug_mode as get_deterministic_debug_mode
     from ._shape import (
-        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,  # noqa: E501
     )
     from ._shape import set_deterministic_debug_mode as set_deterministic_debug_mode
     from ._shape import unravel_index as unravel_index
