@@ -50,8 +50,10 @@ bool takes_tensors_one_by_one(const Schema& schema) {
 struct Alias {
   std::string_view name, alias;
 };
-constexpr Alias kAliases[] = {{"self", "input"}, {"self", "x"},           {"dim", "axis"},
-                              {"other", "x2"},   {"keepdim", "keepdims"}, {"size", "shape"}};
+constexpr Alias kAliases[] = {{"self", "input"},       {"self", "x"},       {"self", "x1"},
+                              {"dim", "axis"},         {"dim", "axes"},     {"dims", "axis"},
+                              {"dims", "axes"},        {"shifts", "shift"}, {"other", "x2"},
+                              {"keepdim", "keepdims"}, {"size", "shape"}};
 
 }  // namespace
 

@@ -118,6 +118,8 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element (slice along axis) as often as repeats says; axis=None: of x flattened."""
+    if isinstance(repeats, Tensor):
+        repeats = repeats.to(_C.int64)
     return _C.repeat_interleave(x, repeats, dim=axis)
 
 
@@ -289,11 +291,29 @@ class forms:
 
     @staticmethod
     def all(x: Tensor, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor:
+        x = _C.as_tensor(x)  # a bool: what PyTorch's equal() gives
         return _one_at_a_time(_C.all, x.to(_C.bool), axis, keepdims)
 
     @staticmethod
     def any(x: Tensor, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor:
+        x = _C.as_tensor(x)
         return _one_at_a_time(_C.any, x.to(_C.bool), axis, keepdims)
+
+    @staticmethod
+    def logical_not(x: Any, /) -> Tensor:
+        return _C.logical_not(_C.as_tensor(x))
+
+    @staticmethod
+    def logical_and(x1: Any, x2: Any, /) -> Tensor:
+        return _C.logical_and(_C.as_tensor(x1), _C.as_tensor(x2))
+
+    @staticmethod
+    def logical_or(x1: Any, x2: Any, /) -> Tensor:
+        return _C.logical_or(_C.as_tensor(x1), _C.as_tensor(x2))
+
+    @staticmethod
+    def logical_xor(x1: Any, x2: Any, /) -> Tensor:
+        return _C.logical_xor(_C.as_tensor(x1), _C.as_tensor(x2))
 
     @staticmethod
     def count_nonzero(x: Tensor, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor:
@@ -421,6 +441,6 @@ _MAKE = ("arange", "concat", "eye", "full", "linspace")  # their first argument 
 def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The standard's form of function `name`; NotImplemented if it has none of its own."""
     form = forms.__dict__.get(name)
-    if form is None or not (name in _MAKE or args and isinstance(args[0], Tensor)):
+    if form is None or not (name in _MAKE or args and isinstance(args[0], (Tensor, bool))):
         return NotImplemented
     return form.__func__(*args, **kwargs)

@@ -59,12 +59,16 @@ def _equation_of(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     return equation, args[::2]
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+def tensordot(
+    a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None, *, axes: Any = None
+) -> Tensor:
     """Sum of products over the last `dims` dimensions of a and the first of b.
 
     dims may also be two lists: the dimensions of a, and those of b that they are paired with, or
-    a tensor of shape (2, n) of them. RuntimeError where their sizes differ (1 broadcasts).
+    a tensor of shape (2, n) of them; axes is another name for it. RuntimeError where their sizes
+    differ (1 broadcasts).
     """
+    dims = dims if axes is None else axes
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (tuple, list)):

@@ -6,6 +6,8 @@ LinAlgError, a RuntimeError, is raised for a matrix without the property that an
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _C
 
 _ops = _C._linalg
@@ -101,3 +103,30 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+# --- what only the array API standard has here ----------------------------------------------------
+
+
+def matrix_transpose(x: _C.Tensor, /) -> _C.Tensor:
+    """x with its last two dimensions swapped: a view."""
+    from ._array_api import matrix_transpose as function
+
+    return function(x)
+
+
+def outer(x1: _C.Tensor, x2: _C.Tensor, /) -> _C.Tensor:
+    """The products of the elements of two vectors."""
+    return _C.outer(x1, x2)
+
+
+def tensordot(x1: _C.Tensor, x2: _C.Tensor, /, *, axes: Any = 2) -> _C.Tensor:
+    """Sum of products over pairs of dimensions, see treadle.tensordot."""
+    from .functional import tensordot as function
+
+    return function(x1, x2, dims=axes)
+
+
+def trace(x: _C.Tensor, /, *, offset: int = 0, dtype: Any = None) -> _C.Tensor:
+    """The sum of each matrix' diagonal, in dtype."""
+    return _C.diagonal(x, offset, -2, -1).sum(-1, dtype=dtype)
