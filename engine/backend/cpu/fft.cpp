@@ -40,14 +40,18 @@ struct Parts {
   T* re;
   T* im;
 };
+// The arrays of a pair of buffers lie `shift` elements beside where powers of two would put them
+// all in the same cache lines.
 template <class T>
 class Buffer {
  public:
-  explicit Buffer(std::int64_t n) : n_(n), data_(static_cast<std::size_t>(2 * n)) {}
-  Parts<T> parts() { return {data_.data(), data_.data() + n_}; }
+  explicit Buffer(std::int64_t n, std::int64_t shift = 0)
+      : n_(n), shift_(shift), data_(static_cast<std::size_t>(2 * n + kGap + shift)) {}
+  Parts<T> parts() { return {data_.data() + shift_, data_.data() + shift_ + n_ + kGap}; }
 
  private:
-  std::int64_t n_;
+  static constexpr std::int64_t kGap = 64;
+  std::int64_t n_, shift_;
   std::vector<T> data_;
 };
 
@@ -252,7 +256,7 @@ void for_groups(const Plan<T>& plan, std::int64_t rows, const F& group) {
   const std::int64_t groups = (rows + lanes - 1) / lanes;
   const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (room * lanes));
   parallel_for(0, groups, grain, [&](std::int64_t begin, std::int64_t end) {
-    Buffer<T> a(room * lanes), b(room * lanes);
+    Buffer<T> a(room * lanes), b(room * lanes, 128);
     for (std::int64_t g = begin; g < end; ++g) {
       const std::int64_t first = g * lanes, count = std::min(lanes, rows - first);
       group(first, count, a.parts(), b.parts());
