@@ -71,7 +71,7 @@ struct Plan {
   // divided by its length, and the plan of that length.
   std::vector<std::complex<T>> chirp, filter;
   std::shared_ptr<const Plan> inner;
-  // w(2 n)^k, k = 0 .. n: what joins the halves of 2 n real numbers.
+  // w(2 n)^k, k = 0 .. n: what joins the halves of 2 n real numbers. Only in plans for these.
   std::vector<std::complex<T>> join;
   std::int64_t room() const { return inner ? inner->n : n; }  // elements of a row's buffer
 };
@@ -173,7 +173,7 @@ std::int64_t smooth(std::int64_t n) {
 }
 
 template <class T>
-std::shared_ptr<const Plan<T>> plan_of(std::int64_t n);
+std::shared_ptr<const Plan<T>> plan_of(std::int64_t n, bool joins = false);
 
 template <class T>
 void make_passes(Plan<T>& plan, const std::vector<std::int64_t>& radices) {
@@ -214,7 +214,7 @@ void make_chirp(Plan<T>& plan) {
 }
 
 template <class T>
-std::shared_ptr<const Plan<T>> make_plan(std::int64_t n) {
+std::shared_ptr<const Plan<T>> make_plan(std::int64_t n, bool joins) {
   auto plan = std::make_shared<Plan<T>>();
   plan->n = n;
   const std::vector<std::int64_t> radices = factors(n);
@@ -223,25 +223,28 @@ std::shared_ptr<const Plan<T>> make_plan(std::int64_t n) {
   } else {
     make_passes(*plan, radices);
   }
-  for (std::int64_t k = 0; k <= n; ++k) plan->join.push_back(narrow<T>(root(k, 2 * n)));
+  for (std::int64_t k = 0; joins && k <= n; ++k) {
+    plan->join.push_back(narrow<T>(root(k, 2 * n)));
+  }
   return plan;
 }
 
 // The plans used last are kept.
 template <class T>
-std::shared_ptr<const Plan<T>> plan_of(std::int64_t n) {
+std::shared_ptr<const Plan<T>> plan_of(std::int64_t n, bool joins) {
   constexpr std::size_t kKept = 24;
   static std::mutex mutex;
   static std::list<std::shared_ptr<const Plan<T>>> kept;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto it = kept.begin(); it != kept.end(); ++it) {
-      if ((*it)->n != n) continue;
+      if ((*it)->n != n || (*it)->join.empty() == joins) continue;
       kept.splice(kept.begin(), kept, it);
       return kept.front();
     }
   }
-  std::shared_ptr<const Plan<T>> made = make_plan<T>(n);  // without the lock: it may ask for others
+  std::shared_ptr<const Plan<T>> made =
+      make_plan<T>(n, joins);  // without the lock: it may ask for others
   const std::lock_guard<std::mutex> lock(mutex);
   kept.push_front(made);
   if (kept.size() > kKept) kept.pop_back();
@@ -320,7 +323,7 @@ void real_rows(std::int64_t rows, std::int64_t n, double scale, const T* in, std
     return;
   }
   // Even numbers as real parts, odd ones as imaginary parts: half the length.
-  const auto plan = plan_of<T>(half);
+  const auto plan = plan_of<T>(half, true);
   for_groups(*plan, rows, [&](std::int64_t first, std::int64_t count, Parts<T> a, Parts<T> b) {
     for (std::int64_t r = 0; r < count; ++r) {
       const T* row = in + (first + r) * n;
@@ -375,7 +378,7 @@ void half_rows(std::int64_t rows, std::int64_t n, double scale, const std::compl
     });
     return;
   }
-  const auto plan = plan_of<T>(half);
+  const auto plan = plan_of<T>(half, true);
   for_groups(*plan, rows, [&](std::int64_t first, std::int64_t count, Parts<T> a, Parts<T> b) {
     const Parts<T> x = exchanged(a);
     for (std::int64_t r = 0; r < count; ++r) {
