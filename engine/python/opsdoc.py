@@ -25,6 +25,16 @@ DIFFERENCES = {
     "from_numpy": "read-only arrays give tensors that refuse to be written",
     "sort": "always stable",
     "argsort": "always stable",
+    "polygamma": "infinite at 0, -1, -2, ..., where PyTorch's digits are those of pi's rounding",
+    "special_airy_ai": "0 at infinity; 16-bit floats too",
+    "special_laguerre_polynomial_l": "NaN above degree 65536",
+    "special_legendre_polynomial_p": "NaN above degree 65536",
+    **{
+        f"special_{shifted}chebyshev_polynomial_{kind}": "any degree, and inf where "
+        "PyTorch's recurrence overflows to NaN"
+        for shifted in ("", "shifted_")
+        for kind in "tuvw"
+    },
 }
 
 KINDS = {
@@ -49,6 +59,7 @@ for what is elementwise. `f` marks functions of the package (or of `linalg`, `ff
   floats of integers takes them too. A dash: the op isn't about dtypes, or needs arguments that the
   generator doesn't make up.
 * Forward mode: `formula` is the op's own derivative, `reverse` the derivative of its backward pass.
+* ULP: `8 from 1` counts units at 1 where the result is smaller: the function has zeros there.
 * vmap: `one call` for a whole batch, `loop` over the examples.
 """
 
@@ -173,6 +184,8 @@ def line(treadle, row, rules):
         vmap = "one call" if elementwise or bare in rules else "loop"
     domain = "[{:g}, {:g}]".format(*row["domain"]) if elementwise else "-"
     ulp = "{:g} / {:g}".format(*row["ulp"]) if elementwise else "-"
+    if elementwise and row["floor"]:
+        ulp += f" from {row['floor']:g}"
     cells = (
         f"`{row['schema']}`".replace("|", "\\|"), where, dtypes_of(treadle, row), gradient,
         forward, vmap, domain, ulp, DIFFERENCES.get(bare, ""),

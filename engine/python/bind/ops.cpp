@@ -420,6 +420,7 @@ void bind_ops(nb::module_& m) {
       if (const functor::Info* info = map_info(op.schema)) {
         row["domain"] = nb::make_tuple(info->domain.low, info->domain.high);
         row["ulp"] = nb::make_tuple(info->ulp32, info->ulp64);
+        row["floor"] = info->floor;
         row["kinds"] = static_cast<int>(info->kinds);
       }
       rows.append(row);
