@@ -60,10 +60,8 @@ if TYPE_CHECKING:
     from ._lowrank import pca_lowrank as pca_lowrank
     from ._lowrank import svd_lowrank as svd_lowrank
     from ._predicates import is_complex as is_complex
-    from ._predicates import is_conj as is_conj
     from ._predicates import is_floating_point as is_floating_point
     from ._predicates import is_inference as is_inference
-    from ._predicates import is_neg as is_neg
     from ._predicates import is_nonzero as is_nonzero
     from ._predicates import is_same_size as is_same_size
     from ._predicates import is_signed as is_signed
@@ -147,7 +145,7 @@ _LAZY = {
     ),
     **dict.fromkeys(
         (
-            "is_complex", "is_conj", "is_floating_point", "is_inference", "is_neg", "is_nonzero",
+            "is_complex", "is_floating_point", "is_inference", "is_nonzero",
             "is_same_size", "is_signed", "is_storage", "numel",
         ),
         "_predicates",

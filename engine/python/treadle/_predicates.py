@@ -30,16 +30,6 @@ def is_signed(input: _C.Tensor) -> bool:
     return _ask("is_signed", input)
 
 
-def is_conj(input: _C.Tensor) -> bool:
-    """Whether conj() is still to be done: never, it is done at once."""
-    return _ask("is_conj", input)
-
-
-def is_neg(input: _C.Tensor) -> bool:
-    """Whether neg() is still to be done: never, it is done at once."""
-    return _ask("is_neg", input)
-
-
 def is_inference(input: _C.Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return _ask("is_inference", input)

@@ -498,11 +498,18 @@ def _is_view(self: Tensor) -> bool:
     return self._base is not None
 
 
+def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """treadle.lu() of this tensor."""
+    from .functional import lu
+
+    return lu(self, pivot, get_infos)
+
+
 METHODS = (
     to_dense, dense_dim, sparse_dim, _is_view,
     backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
     __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
-    set_, resize_, resize_as_, as_subclass,
+    set_, resize_, resize_as_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, is_same_size,
 )  # fmt: skip
