@@ -439,7 +439,8 @@ Tensor matrix_sqrth(const Tensor& self) {
              if (none(g)) return Gradients(1);
              const auto [w, v] = eigh(saved.get(&n), "L");
              const Tensor sums = add(unsqueeze(w, -2), unsqueeze(w, -1));
-             const Tensor inner = div(matmul(matmul(adjoint(v), g[0]), v), sums);
+             const Tensor both = mul(add(g[0], adjoint(g[0])), Tensor(0.5));
+             const Tensor inner = div(matmul(matmul(adjoint(v), both), v), sums);
              return Gradients{matmul(matmul(v, inner), adjoint(v))};
            });
   }

@@ -30,10 +30,10 @@ std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& self, bool upper_factor, bo
                  const Tensor l = upper_factor ? adjoint(f) : f;
                  const Tensor gl = upper_factor ? adjoint(g[0]) : g[0];
                  Tensor phi = lower(matmul(adjoint(l), gl));
-                 phi = with_diagonal(phi, mul(diagonal_view(phi), Tensor(0.5)));
+                 // As in PyTorch, the diagonal keeps its imaginary part.
+                 phi = add(phi, adjoint(lower(phi, -1)));
                  phi = solve_triangular(adjoint(l), phi, true);
-                 phi = solve_triangular(l, phi, false, false);
-                 return Gradients{mul(add(phi, adjoint(phi)), Tensor(0.5))};
+                 return Gradients{mul(solve_triangular(l, phi, false, false), Tensor(0.5))};
                });
   }
   return {factor, info};
