@@ -11,8 +11,6 @@ Value nonzero_op(const Tensor& self, bool as_tuple) {
   if (!as_tuple) return nonzero(self);
   return unbind(nonzero(self.dim() == 0 ? unsqueeze(self, 0) : self), 1);
 }
-Tensor nonzero_out(const Tensor& self) { return nonzero(self); }
-
 Tensor nonzero_static(const Tensor& self, std::int64_t size, std::int64_t fill_value) {
   if (size < 0) fail(ErrorKind::runtime, "nonzero_static: 'size' must be an non-negative integer");
   const Tensor found = nonzero(self);
@@ -105,13 +103,10 @@ constexpr unsigned kBoth = kFunction | kMethod;
 
 std::span<const OpDef> index_ops() {
   static constexpr OpDef rows[] = {
-      native<nonzero_op>("nonzero.numpy(Tensor self, *, bool as_tuple=False) -> Tensor",
+      native<nonzero_op>("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
                          "Indices of the nonzero elements, one row for each; with as_tuple one "
                          "tensor per dimension.",
-                         kBoth, false),
-      native<nonzero_out>("nonzero(Tensor self) -> Tensor",
-                          "Indices of the nonzero elements, one row for each.", kFunction | kOut,
-                          false),
+                         kBoth | kOut, false),
       native<nonzero>("argwhere(Tensor self) -> Tensor", "nonzero().", kBoth, false),
       native<nonzero_static>(
           "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",

@@ -341,6 +341,9 @@ void write_exactly(const OpDef& op, std::span<Value> args, std::span<Tensor> out
   std::vector<Value> results(static_cast<std::size_t>(s.returns));
   resolved(op, args, [&](std::span<Value> values) { op.call(values.data(), results.data()); });
   for (std::size_t i = 0; i < outs.size(); ++i) {
+    if (!std::holds_alternative<Tensor>(results[i])) {
+      fail(ErrorKind::type, std::string(s.name) + "(): out= takes one tensor");
+    }
     const Tensor& result = std::get<Tensor>(results[i]);
     if (result.dtype() == outs[i].dtype()) continue;
     if (s.name == "nonzero") {

@@ -10,12 +10,14 @@ namespace {
 // self takes over the geometry and history of `view`, a view of self.
 void become(const Tensor& self, const Tensor& view) {
   check_inplace(self);
+  // Before the version moves on, which would make the view's history a new one.
+  Ref<Node> node = needs_tape({&self}) ? grad_fn(view) : Ref<Node>();
   TensorImpl& impl = *self.impl();
   impl.shape = view.shape();
   impl.strides = view.strides();
   impl.offset = view.impl()->offset;
   impl.storage->bump();
-  if (Ref<Node> node = needs_tape({&self}) ? grad_fn(view) : Ref<Node>()) {
+  if (node) {
     GradMeta& m = grad_meta(self);
     if (m.view) m.view->version = self.version();
     m.grad_fn = std::move(node);
