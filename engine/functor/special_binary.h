@@ -9,11 +9,11 @@
 TREADLE_FUNCTOR_BEGIN
 
 // A derivative that isn't there: `lacks_a` in an op is what PyTorch's error of a backward pass
-// through input 0 says. The kernel's 0 is never seen.
+// through input 0 says. What the kernel would give must not pass for a derivative.
 struct LacksA {
   template <class V>
   TREADLE_HD static V da(V g, V, V, V) {
-    return zeros_like(g);
+    return g * V(kNaN);
   }
 };
 

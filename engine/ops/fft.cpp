@@ -56,8 +56,8 @@ Tensor resized(const Tensor& self, std::int64_t dim, std::int64_t n) {
   if (size == n) return self;
   if (size > n) return narrow(self, dim, 0, n);
   Dims shape = self.shape();
-  shape[dim] = n - size;
-  return cat({self, zeros(shape, self.dtype())}, dim);
+  shape[dim] = n;
+  return embed(self, shape, [=](const Tensor& t) { return narrow(t, dim, 0, size); });
 }
 
 }  // namespace
