@@ -49,6 +49,7 @@ set(treadle_sources
   ops/nn_vision.cpp
   ops/out.cpp
   ops/parts.cpp
+  ops/pointwise.cpp
   ops/products.cpp
   ops/random.cpp
   ops/reduce.cpp

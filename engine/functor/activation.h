@@ -1,4 +1,5 @@
-// Activation functions and clamp: elementwise ops of one tensor, listed in unary.h.
+// Smooth activation functions and relu: elementwise ops of one tensor, joined in unary.h. The
+// piecewise linear ones: piecewise.h.
 #pragma once
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
@@ -50,6 +51,7 @@ struct Silu {
                              3.5,
                              3,
                              kField};
+  static constexpr bool functional = true;
   template <class V>
   TREADLE_HD static V f(V x) {
     return x * sigmoid(x);
@@ -113,6 +115,7 @@ struct Softplus {
                              4,
                              3,
                              kFloat};
+  static constexpr bool functional = true;
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
     const V b = p.get<V>(0), t = b * x, limit = p.get<V>(1);
@@ -133,6 +136,7 @@ struct LeakyRelu {
                              1,
                              1,
                              kFloat};
+  static constexpr bool functional = true;
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
     return select(x > V(0), x, x * p.get<V>(0));
@@ -152,36 +156,100 @@ struct Elu {
       3,
       2.5,
       kFloat};
+  static constexpr bool functional = true;
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
     const V e = expm1(x * p.get<V>(2)) * p.get<V>(0);
-    return select(x > V(0), x, e) * p.get<V>(1);
+    return select(x <= V(0), e, x) * p.get<V>(1);
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V, const Params& p) {
     const V e = exp(x * p.get<V>(2)) * (p.get<V>(0) * p.get<V>(2));
-    return select(x > V(0), g, g * e) * p.get<V>(1);
+    return select(x <= V(0), g * e, g) * p.get<V>(1);
   }
 };
-// An absent min is {-inf, INT64_MIN}, an absent max {inf, INT64_MAX} (uint8: 0 and 255).
-struct Clamp {
-  static constexpr Info info{
-      "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-      "min(max(x, min), max); NaN if x or a bound is. No gradient at the bounds.",
-      Result::same,
-      Saves::in,
-      {-10, 10},
-      0,
-      0,
-      kReal};
+struct Celu {
+  static constexpr Info info{"celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+                             "x where x > 0, alpha * (e^(x / alpha) - 1) elsewhere.",
+                             Result::same,
+                             Saves::in,
+                             {-20, 20},
+                             3,
+                             2.5,
+                             kFloat};
+  static constexpr Refusal refuses[] = {
+      {When::scalar_zero, Raise::runtime, "ZeroDivisionError: alpha cannot be 0 for CELU"}};
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
-    return minimum(maximum(x, p.get<V>(0)), p.get<V>(1));
+    const V alpha = p.get<V>(0);
+    return select(x <= V(0), expm1(x / alpha) * alpha, x);
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V, const Params& p) {
-    return select(logical_and(x > p.get<V>(0), x < p.get<V>(1)), g, V(0));
+    return select(x <= V(0), g * exp(x / p.get<V>(0)), g);
   }
 };
+// Klambauer et al., "Self-normalizing neural networks", 2017: elu with the constants that keep mean
+// 0 and variance 1.
+struct Selu {
+  static constexpr Info info{"selu(Tensor self) -> Tensor",
+                             "scale * elu(x, alpha) with alpha = 1.6733, scale = 1.0507.",
+                             Result::same,
+                             Saves::in,
+                             {-20, 20},
+                             4,
+                             3,
+                             kFloat};
+  static constexpr double kAlphaScale = 1.7580993408473766, kScale = 1.0507009873554805;
+  template <class V>
+  TREADLE_HD static V f(V x) {
+    return select(x <= V(0), V(kAlphaScale) * expm1(x), V(kScale) * x);
+  }
+  template <class V>
+  TREADLE_HD static V df(V g, V x, V) {
+    return g * select(x <= V(0), V(kAlphaScale) * exp(x), V(kScale));
+  }
+};
+struct Mish {
+  static constexpr Info info{"mish(Tensor self) -> Tensor",
+                             "x * tanh(softplus(x)).",
+                             Result::same,
+                             Saves::in,
+                             {-80, 80},
+                             6,
+                             5,
+                             kFloat};
+  static constexpr bool functional = true;
+  template <class V>
+  TREADLE_HD static V f(V x) {
+    return x * tanh(log1p(exp(x)));
+  }
+  template <class V>
+  TREADLE_HD static V df(V g, V x, V) {
+    const V t = tanh(log1p(exp(x)));
+    return g * (t + x * sigmoid(x) * (V(1) - t * t));
+  }
+};
+struct LogSigmoid {
+  static constexpr Info info{"logsigmoid(Tensor self) -> Tensor",
+                             "log(sigmoid(x)), without overflow.",
+                             Result::same,
+                             Saves::in,
+                             {-80, 80},
+                             3,
+                             3,
+                             kFloat};
+  static constexpr bool functional = true;
+  template <class V>
+  TREADLE_HD static V f(V x) {
+    return select(x > V(0), V(0), x) - log1p(exp(-abs(x)));
+  }
+  template <class V>
+  TREADLE_HD static V df(V g, V x, V) {
+    return g * sigmoid(-x);
+  }
+};
+using ActivationOps = List<Sigmoid, Relu, Silu, GeluErf, GeluTanh, Softplus, LeakyRelu, Elu, Celu,
+                           Selu, Mish, LogSigmoid>;
 
 TREADLE_FUNCTOR_END

@@ -185,4 +185,7 @@ struct AiryAi {
   }
 };
 
+using BesselOps = List<I0, I0e, I1, I1e, ModifiedK0, ModifiedK1, ScaledK0, ScaledK1, BesselJ0,
+                       BesselJ1, BesselY0, BesselY1, SphericalJ0, AiryAi>;
+
 TREADLE_FUNCTOR_END

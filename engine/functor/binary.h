@@ -1,9 +1,15 @@
-// Elementwise ops of two tensors after broadcasting and promotion. To add one: a struct as op.h
-// describes and its name in Binary. `static bool divides_by_zero(V a, V b)` marks ops that PyTorch
-// refuses for integers: where it is true the kernel reports kDivisionByZero and leaves f uncalled.
+// Elementwise ops of two tensors after broadcasting and promotion: arithmetic here, the others in
+// extrema.h, integers.h, logs.h and signs.h, and all of them joined. To add one: a struct as
+// op.h describes and its name in the list of its file. `static bool divides_by_zero(V a, V b)`
+// marks ops that PyTorch refuses for integers: where it is true the kernel reports kDivisionByZero
+// and leaves f uncalled.
 #pragma once
+#include "engine/functor/extrema.h"
+#include "engine/functor/integers.h"
+#include "engine/functor/logs.h"
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
+#include "engine/functor/signs.h"
 #include "engine/functor/special_binary.h"
 
 TREADLE_FUNCTOR_BEGIN
@@ -17,6 +23,13 @@ struct Add {
                              1,
                              1,
                              kAny};
+  static constexpr Numbers number = Numbers::both;
+  static constexpr Refusal refuses[] = {
+      {When::scalar_floating, Raise::runtime,
+       "For integral input tensors, argument alpha must not be a floating point number."},
+      {When::scalar_complex, Raise::runtime,
+       "For non-complex input tensors, argument alpha must not be a complex number."},
+      {When::scalar_boolean, Raise::runtime, "Boolean alpha only supported for Boolean results."}};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return V(a + V(p.get<V>(0) * b));
@@ -39,6 +52,20 @@ struct Sub {
                              1,
                              1,
                              kNumber};
+  static constexpr const char* aliases = "subtract";
+  static constexpr Numbers number = Numbers::both;
+  static constexpr Refusal refuses[] = {
+      {When::all_bool, Raise::not_implemented,
+       "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+       "`logical_xor()` operator instead."},
+      {When::any_bool, Raise::not_implemented,
+       "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+       "invert a mask, use the `~` or `logical_not()` operator instead."},
+      {When::scalar_floating, Raise::runtime,
+       "For integral input tensors, argument alpha must not be a floating point number."},
+      {When::scalar_complex, Raise::runtime,
+       "For non-complex input tensors, argument alpha must not be a complex number."},
+      {When::scalar_boolean, Raise::runtime, "Boolean alpha only supported for Boolean results."}};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return V(a - V(p.get<V>(0) * b));
@@ -61,6 +88,8 @@ struct Mul {
                              0.5,
                              0.5,
                              kAny};
+  static constexpr const char* aliases = "multiply";
+  static constexpr Numbers number = Numbers::both;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return V(a * b);
@@ -83,6 +112,8 @@ struct Div {
                              0.5,
                              0.5,
                              kField};
+  static constexpr const char* aliases = "divide true_divide";
+  static constexpr Numbers number = Numbers::both;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return a / b;
@@ -138,6 +169,7 @@ struct FloorDivide : IntegerDivision, FlatInBoth {
                              0,
                              0,
                              kReal};
+  static constexpr Numbers number = Numbers::both;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return div_floor(a, b);
@@ -153,6 +185,7 @@ struct Remainder : Modulo {
       0.5,
       0.5,
       kReal};
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return remainder(a, b);
@@ -171,6 +204,7 @@ struct Fmod : Modulo {
                              0,
                              0,
                              kReal};
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return fmod(a, b);
@@ -190,6 +224,9 @@ struct Pow {
                              1,
                              1,
                              kNumber};
+  static constexpr Numbers number = Numbers::either;
+  static constexpr Refusal refuses[] = {{When::negative_integer_number, Raise::runtime,
+                                         "Integers to negative integer powers are not allowed."}};
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return pow(a, b);
@@ -212,6 +249,7 @@ struct Atan2 {
                              1,
                              2,
                              kFloat};
+  static constexpr const char* aliases = "arctan2";
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return atan2(a, b);
@@ -256,55 +294,6 @@ struct Hypot {
   }
 };
 
-// The part of g that belongs to a when the larger of a and b was taken. The gradient of a tie is
-// shared, as in PyTorch.
-template <class V>
-TREADLE_HD V unless_below(V g, V a, V b) {
-  return select(a < b, V(0), select(a == b, g * V(0.5), g));
-}
-struct Maximum {
-  static constexpr Info info{"maximum(Tensor self, Tensor other) -> Tensor",
-                             "The larger of both; NaN if either is NaN.",
-                             Result::same,
-                             Saves::in,
-                             {-10, 10},
-                             0,
-                             0};
-  template <class V>
-  TREADLE_HD static V f(V a, V b) {
-    return maximum(a, b);
-  }
-  template <class V>
-  TREADLE_HD static V da(V g, V a, V b, V) {
-    return unless_below(g, a, b);
-  }
-  template <class V>
-  TREADLE_HD static V db(V g, V a, V b, V) {
-    return unless_below(g, b, a);
-  }
-};
-struct Minimum {
-  static constexpr Info info{"minimum(Tensor self, Tensor other) -> Tensor",
-                             "The smaller of both; NaN if either is NaN.",
-                             Result::same,
-                             Saves::in,
-                             {-10, 10},
-                             0,
-                             0};
-  template <class V>
-  TREADLE_HD static V f(V a, V b) {
-    return minimum(a, b);
-  }
-  template <class V>
-  TREADLE_HD static V da(V g, V a, V b, V) {
-    return unless_below(g, b, a);
-  }
-  template <class V>
-  TREADLE_HD static V db(V g, V a, V b, V) {
-    return unless_below(g, a, b);
-  }
-};
-
 struct LerpScalar {
   static constexpr Info info{"lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
                              "self + weight * (end - self).",
@@ -314,6 +303,8 @@ struct LerpScalar {
                              8,
                              8,
                              kField};
+  static constexpr Refusal refuses[] = {
+      {When::dtypes_differ, Raise::runtime, "expected dtype of `end` to be that of `self`"}};
   template <class V>
   TREADLE_HD static V f(V a, V b, const Params& p) {
     return lerp(a, b, p.get<V>(0));
@@ -328,36 +319,60 @@ struct LerpScalar {
   }
 };
 
-// -- bits
+struct Ldexp {
+  static constexpr Info info{"ldexp(Tensor self, Tensor other) -> Tensor",
+                             "self * 2^other.",
+                             Result::floating,
+                             Saves::in,
+                             {-10, 10},
+                             1,
+                             1,
+                             kField};
+  template <class V>
+  TREADLE_HD static V f(V a, V b) {
+    if constexpr (is_complex<V>) {
+      return a * exp2(b);
+    } else {  // in two steps: 2^other alone may overflow where the product doesn't
+      const V half = trunc(b * V(0.5));
+      return a * exp2(half) * exp2(b - half);
+    }
+  }
+  template <class V>
+  TREADLE_HD static V da(V g, V, V b, V) {
+    return g * exp(b * V(0.6931471805599453));
+  }
+  template <class V>
+  TREADLE_HD static V db(V g, V a, V b, V) {
+    return g * (a * exp(b * V(0.6931471805599453)) * V(0.6931471805599453));
+  }
+};
+// x where x > 0, weight * x elsewhere: nn.functional.prelu after its checks.
+struct Prelu {
+  static constexpr Info info{"_prelu(Tensor self, Tensor weight) -> Tensor",
+                             "self where self > 0, weight * self elsewhere.",
+                             Result::same,
+                             Saves::in,
+                             {-10, 10},
+                             0.5,
+                             0.5,
+                             kFloat};
+  template <class V>
+  TREADLE_HD static V f(V x, V w) {
+    return select(x > V(0), x, w * x);
+  }
+  template <class V>
+  TREADLE_HD static V da(V g, V x, V w, V) {
+    return select(x > V(0), g, w * g);
+  }
+  template <class V>
+  TREADLE_HD static V db(V g, V x, V, V) {
+    return select(x > V(0), V(0), x * g);
+  }
+};
 
-struct BitwiseAnd {
-  static constexpr Info info =
-      bitwise("bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", "self & other.");
-  template <class V>
-  TREADLE_HD static V f(V a, V b) {
-    return V(a & b);
-  }
-};
-struct BitwiseOr {
-  static constexpr Info info =
-      bitwise("bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", "self | other.");
-  template <class V>
-  TREADLE_HD static V f(V a, V b) {
-    return V(a | b);
-  }
-};
-struct BitwiseXor {
-  static constexpr Info info =
-      bitwise("bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", "self ^ other.");
-  template <class V>
-  TREADLE_HD static V f(V a, V b) {
-    return V(a ^ b);
-  }
-};
+using ArithmeticPairs = List<Add, Sub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Pow, Ldexp,
+                             Atan2, Hypot, LerpScalar, Prelu>;
 
-using Binary = List<Add, Sub, Mul, Div, DivTrunc, FloorDivide, Remainder, Fmod, Pow, Atan2, Hypot,
-                    Maximum, Minimum, LerpScalar, BitwiseAnd, BitwiseOr, BitwiseXor, Xlogy, Xlog1py,
-                    Zeta, Igamma, Igammac, ChebyshevT, ChebyshevU, ChebyshevV, ChebyshevW, ShiftedT,
-                    ShiftedU, ShiftedV, ShiftedW, HermiteH, HermiteHe, LaguerreL, LegendreP>;
+using Binary = Join<ArithmeticPairs, ExtremaOps, IntegerOps, LogOps, SignOps, SpecialPairs>::type;
 
 TREADLE_FUNCTOR_END

@@ -7,6 +7,7 @@ TREADLE_FUNCTOR_BEGIN
 struct Eq {
   static constexpr Info info =
       predicate("eq.Tensor(Tensor self, Tensor other) -> Tensor", "self == other.");
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a == b;
@@ -15,6 +16,8 @@ struct Eq {
 struct Ne {
   static constexpr Info info =
       predicate("ne.Tensor(Tensor self, Tensor other) -> Tensor", "self != other.");
+  static constexpr const char* aliases = "not_equal";
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a != b;
@@ -23,6 +26,8 @@ struct Ne {
 struct Lt {
   static constexpr Info info =
       predicate("lt.Tensor(Tensor self, Tensor other) -> Tensor", "self < other.", kOrdered);
+  static constexpr const char* aliases = "less";
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a < b;
@@ -31,6 +36,8 @@ struct Lt {
 struct Le {
   static constexpr Info info =
       predicate("le.Tensor(Tensor self, Tensor other) -> Tensor", "self <= other.", kOrdered);
+  static constexpr const char* aliases = "less_equal";
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a <= b;
@@ -39,6 +46,8 @@ struct Le {
 struct Gt {
   static constexpr Info info =
       predicate("gt.Tensor(Tensor self, Tensor other) -> Tensor", "self > other.", kOrdered);
+  static constexpr const char* aliases = "greater";
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a > b;
@@ -47,6 +56,8 @@ struct Gt {
 struct Ge {
   static constexpr Info info =
       predicate("ge.Tensor(Tensor self, Tensor other) -> Tensor", "self >= other.", kOrdered);
+  static constexpr const char* aliases = "greater_equal";
+  static constexpr Numbers number = Numbers::second;
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
     return a >= b;

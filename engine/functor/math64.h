@@ -375,7 +375,8 @@ TREADLE_HD double asinh(double x) {  // 2 ULP
 }
 TREADLE_HD double acosh(double x) {  // 2 ULP
   const double t = select(x > 0x1p28, 1.0, x - 1.0);
-  return select(x > 0x1p28, log(x) + 0.6931471805599453, log1p(t + sqrt(2.0 * t + t * t)));
+  const double y = select(x < 1.0, kNaN, log1p(t + sqrt(2.0 * t + t * t)));
+  return select(x > 0x1p28, log(x) + 0.6931471805599453, y);
 }
 TREADLE_HD double atanh(double x) {  // 2 ULP
   const double a = abs(x);

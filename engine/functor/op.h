@@ -1,7 +1,8 @@
-// What an elementwise op is: one struct with `info`, `f` and `df`, and one name in a List<> at the
-// end of its file (unary.h, binary.h, ...). Everything else (kernels per ISA and for CUDA,
-// dispatch, tape node, double backward, Python function, method, in-place and out=, stubs, docs,
-// tests) is folded from the list. How to add one: docs/architecture.md, "adding an op".
+// What an elementwise op is: one struct with `info`, `f` and `df`, and one name in the List<> at
+// the end of its file (unary.h, trig.h, binary.h, ...; Unary, Binary, ... join the lists).
+// Everything else (kernels per ISA and for CUDA, dispatch, tape node, double backward, Python
+// function, method, in-place and out=, stubs, docs, tests) is folded from the list. How to add one:
+// docs/architecture.md, "adding an op".
 //
 //   struct Tanh {
 //     static constexpr Info info{"tanh(Tensor self) -> Tensor", "Hyperbolic tangent.",
@@ -20,6 +21,19 @@
 // p.get<V>(position among the Scalar arguments of the schema). Callers use eval<Op>(p, x...) and
 // derive<Op>, derive_a<Op>, ... below, which hide that difference.
 //
+// All that PyTorch adds to the formula is said by further members, all optional, so that an op
+// stays in one place:
+//   aliases     other names, separated by spaces: "multiply"
+//   functional  true: of torch.nn.functional (with an in-place form), not of torch and Tensor
+//   inplace     false: no in-place form
+//   number      which inputs may be Python numbers (Numbers below); default: none.
+//               After a condition: of the two values
+//   refuses     errors (Refusal below)
+//   bounds      scalars that are limits (Bound below)
+//   saturates   true: scalars beyond the dtype's range become its nearest number
+// An optional scalar ("Scalar? min=None") that was left None: p.absent(k), for real numbers only;
+// its value is then the dtype's largest finite number.
+//
 // In derivatives use only + - * /, comparisons, select, logical_and/or and names of ops: those
 // exist for Tensor too. A comparison gives bool for numbers and a bool Tensor for Tensor.
 #pragma once
@@ -35,6 +49,7 @@ enum class Result : uint8_t {
   same,      // as the inputs
   floating,  // integers and bool become the default float dtype
   boolean,   // comparisons, predicates
+  number,    // bool becomes int64
 };
 
 // What the tape keeps for `df`.
@@ -71,6 +86,40 @@ struct Info {
   double floor = 0;
 };
 
+// What PyTorch refuses beyond the dtypes without a kernel: `refuses`, an array of these; the first
+// one that applies is raised.
+enum class When : uint8_t {
+  all_bool,
+  any_bool,
+  any_complex,
+  dtypes_differ,
+  integers_divided,         // the second and third input are integers
+  scalar_floating,          // scalar 0 is floating, all inputs are integers
+  scalar_complex,           // scalar 0 is complex, no input is
+  scalar_boolean,           // scalar 0 is a bool, not all inputs are
+  scalar_negative,          // scalar 0 is below 0
+  scalar_zero,              // scalar 0 is 0
+  negative_integer_number,  // integers with a Python integer below 0 as second input
+};
+enum class Raise : uint8_t { runtime, type, not_implemented };
+struct Refusal {
+  When when;
+  Raise raise;
+  const char* message;
+};
+
+// `bounds`, one for each scalar argument: limits that take part in promotion. A limit that the
+// dtype can't hold doesn't bind, or is an error where no number could be inside of it.
+enum class Bound : uint8_t { lower, upper };
+
+// `number`: which inputs PyTorch also takes as a Python number.
+enum class Numbers : uint8_t {
+  none = 0,
+  second = 2,
+  either = 3,  // (2, x) or (x, 2)
+  both = 7     // (2, 2) too
+};
+
 // Families: ops whose info differs in schema and doc alone:
 //   static constexpr Info info = predicate("isnan(Tensor self) -> Tensor", "Whether x is NaN.");
 constexpr Info predicate(const char* schema, const char* doc, Kinds kinds = kAny) {
@@ -104,6 +153,7 @@ struct Params {
   kernel::Param value[kernel::kMaxParams];
   template <class V>
   TREADLE_HD V get(int k) const;
+  TREADLE_HD bool absent(int k) const { return value[k].im != 0; }
 };
 
 template <class V>
@@ -163,6 +213,18 @@ constexpr bool differentiable =
 template <class... Ops>
 struct List {
   static constexpr int size = static_cast<int>(sizeof...(Ops));
+};
+
+// Several lists as one: each header has the list of its own ops.
+template <class... Lists>
+struct Join;
+template <class L>
+struct Join<L> {
+  using type = L;
+};
+template <class... A, class... B, class... Rest>
+struct Join<List<A...>, List<B...>, Rest...> {
+  using type = typename Join<List<A..., B...>, Rest...>::type;
 };
 
 // Position of Op in the list: its id. Fails to compile if Op isn't in it.

@@ -1,4 +1,4 @@
-// Rounding, complements and predicates: elementwise ops of one tensor, listed in unary.h.
+// Rounding, complements and predicates: elementwise ops of one tensor, joined in unary.h.
 #pragma once
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
@@ -33,6 +33,7 @@ struct Round : Flat {
 };
 struct Trunc : Flat {
   static constexpr Info info = rounding("trunc(Tensor self) -> Tensor", "Integer part, towards 0.");
+  static constexpr const char* aliases = "fix";
   template <class V>
   TREADLE_HD static V f(V x) {
     return trunc(x);
@@ -69,6 +70,7 @@ struct LogicalNot {
 };
 struct IsNan {
   static constexpr Info info = predicate("isnan(Tensor self) -> Tensor", "Whether x is NaN.");
+  static constexpr bool inplace = false;
   template <class V>
   TREADLE_HD static bool f(V x) {
     return isnan(x);
@@ -77,6 +79,7 @@ struct IsNan {
 struct IsInf {
   static constexpr Info info =
       predicate("isinf(Tensor self) -> Tensor", "Whether x is inf or -inf.");
+  static constexpr bool inplace = false;
   template <class V>
   TREADLE_HD static bool f(V x) {
     return isinf(x);
@@ -85,6 +88,7 @@ struct IsInf {
 struct IsFinite {
   static constexpr Info info =
       predicate("isfinite(Tensor self) -> Tensor", "Whether x is neither NaN nor infinite.");
+  static constexpr bool inplace = false;
   template <class V>
   TREADLE_HD static bool f(V x) {
     if constexpr (is_complex<V>) {
@@ -96,5 +100,51 @@ struct IsFinite {
     }
   }
 };
+struct IsPosInf {
+  static constexpr Info info =
+      predicate("isposinf(Tensor self) -> Tensor", "Whether x is inf.", kAny);
+  static constexpr bool inplace = false;
+  static constexpr Refusal refuses[] = {
+      {When::any_complex, Raise::type, "isposinf does not support complex inputs."}};
+  template <class V>
+  TREADLE_HD static bool f(V x) {
+    if constexpr (is_float<V>) {
+      return x == V(kInf);
+    } else {
+      return false;
+    }
+  }
+};
+struct IsNegInf {
+  static constexpr Info info =
+      predicate("isneginf(Tensor self) -> Tensor", "Whether x is -inf.", kAny);
+  static constexpr bool inplace = false;
+  static constexpr Refusal refuses[] = {
+      {When::any_complex, Raise::type, "isneginf does not support complex inputs."}};
+  template <class V>
+  TREADLE_HD static bool f(V x) {
+    if constexpr (is_float<V>) {
+      return x == V(-kInf);
+    } else {
+      return false;
+    }
+  }
+};
+struct Signbit {
+  static constexpr Info info = predicate("signbit(Tensor self) -> Tensor",
+                                         "Whether the sign is minus, also of -0.", kOrdered);
+  static constexpr bool inplace = false;
+  template <class V>
+  TREADLE_HD static bool f(V x) {
+    if constexpr (is_float<V>) {
+      return copysign(V(1), x) < V(0);
+    } else {
+      return x < V(0);
+    }
+  }
+};
+
+using RoundingOps = List<Floor, Ceil, Round, Trunc, Frac, BitwiseNot, LogicalNot, IsNan, IsInf,
+                         IsFinite, IsPosInf, IsNegInf, Signbit>;
 
 TREADLE_FUNCTOR_END

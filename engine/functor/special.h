@@ -184,4 +184,7 @@ struct Sinc {
   }
 };
 
+using SpecialOps =
+    List<Lgamma, Digamma, Polygamma, Erfinv, Erfcx, Entr, Ndtr, Ndtri, LogNdtr, Logit, Sinc>;
+
 TREADLE_FUNCTOR_END

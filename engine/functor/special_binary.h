@@ -26,6 +26,7 @@ struct Xlogy {
                              2,
                              2,
                              kFloat};
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return select(isnan(b), b, select(a == V(0), V(0), a * log(b)));
@@ -48,6 +49,7 @@ struct Xlog1py {
                              3,
                              3,
                              kFloat};
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V a, V b) {
     return select(isnan(b), b, select(a == V(0), V(0), a * log1p(b)));
@@ -73,6 +75,7 @@ struct Zeta : LacksA {
                              1,
                              16,
                              kFloat};
+  static constexpr Numbers number = Numbers::either;
   static constexpr const char* lacks_a = "zeta";
   template <class V>
   TREADLE_HD static V f(V a, V b) {
@@ -138,6 +141,7 @@ struct ChebyshevT {
   static constexpr Info info =
       polynomial("special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the first kind of degree n at x.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return chebyshev_t(x, n);
@@ -147,6 +151,7 @@ struct ChebyshevU {
   static constexpr Info info =
       polynomial("special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the second kind of degree n at x.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return chebyshev_u(x, n);
@@ -156,6 +161,7 @@ struct ChebyshevV {
   static constexpr Info info =
       polynomial("special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the third kind of degree n at x.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return chebyshev_v(x, n);
@@ -165,6 +171,7 @@ struct ChebyshevW {
   static constexpr Info info =
       polynomial("special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the fourth kind of degree n at x.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return chebyshev_w(x, n);
@@ -174,6 +181,7 @@ struct ShiftedT {
   static constexpr Info info =
       polynomial("special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the first kind of degree n at 2 x - 1.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return shifted_t(x, n);
@@ -183,6 +191,7 @@ struct ShiftedU {
   static constexpr Info info =
       polynomial("special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the second kind of degree n at 2 x - 1.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return shifted_u(x, n);
@@ -192,6 +201,7 @@ struct ShiftedV {
   static constexpr Info info =
       polynomial("special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the third kind of degree n at 2 x - 1.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return shifted_v(x, n);
@@ -201,6 +211,7 @@ struct ShiftedW {
   static constexpr Info info =
       polynomial("special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor",
                  "Chebyshev polynomial of the fourth kind of degree n at 2 x - 1.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return shifted_w(x, n);
@@ -210,6 +221,7 @@ struct HermiteH {
   static constexpr Info info =
       polynomial("special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor",
                  "Physicists' Hermite polynomial of degree n at x; NaN for n > 512.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return hermite_h(x, n);
@@ -219,6 +231,7 @@ struct HermiteHe {
   static constexpr Info info =
       polynomial("special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor",
                  "Probabilists' Hermite polynomial of degree n at x; NaN for n > 512.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return hermite_he(x, n);
@@ -228,6 +241,7 @@ struct LaguerreL {
   static constexpr Info info =
       polynomial("special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor",
                  "Laguerre polynomial of degree n at x; NaN for n > 65536.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return laguerre(x, n);
@@ -237,10 +251,15 @@ struct LegendreP {
   static constexpr Info info =
       polynomial("special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor",
                  "Legendre polynomial of degree n at x; NaN for n > 65536.");
+  static constexpr Numbers number = Numbers::either;
   template <class V>
   TREADLE_HD static V f(V x, V n) {
     return legendre(x, n);
   }
 };
+
+using SpecialPairs =
+    List<Xlogy, Xlog1py, Zeta, Igamma, Igammac, ChebyshevT, ChebyshevU, ChebyshevV, ChebyshevW,
+         ShiftedT, ShiftedU, ShiftedV, ShiftedW, HermiteH, HermiteHe, LaguerreL, LegendreP>;
 
 TREADLE_FUNCTOR_END

@@ -16,6 +16,7 @@ struct Where {
                              0,
                              0,
                              kAny};
+  static constexpr Numbers number = Numbers::both;
   static constexpr bool condition = true;
   template <class C, class V>
   TREADLE_HD static V f(C c, V a, V b) {
@@ -30,10 +31,10 @@ struct Where {
     return select(c, V(0), g);
   }
 };
-// Gradient: to self inside (min, max), to the bound that was taken outside; on a bound half to
-// each.
+// clamp.Tensor (ops/pointwise.cpp) with both bounds. Gradient: to self inside (min, max), to the
+// bound that was taken outside; on a bound half to each.
 struct ClampTensor {
-  static constexpr Info info{"clamp.Tensor(Tensor self, Tensor min, Tensor max) -> Tensor",
+  static constexpr Info info{"_clamp_tensor(Tensor self, Tensor min, Tensor max) -> Tensor",
                              "min(max(self, min), max); NaN if any of the three is NaN.",
                              Result::same,
                              Saves::in,
@@ -48,11 +49,12 @@ struct ClampTensor {
   template <class V>
   TREADLE_HD static V da(V g, V x, V lo, V hi) {
     const auto on_bound = logical_and(lo < hi, logical_or(x == lo, x == hi));
-    return select(on_bound, g * V(0.5), select(logical_and(x >= lo, x <= hi), g, V(0)));
+    return select(on_bound, g * V(0.5), select(logical_or(x<lo, x> hi), V(0), g));
   }
   template <class V>
   TREADLE_HD static V db(V g, V x, V lo, V hi) {
-    return select(lo < hi, select(x < lo, g, select(x == lo, g * V(0.5), V(0))), V(0));
+    const V at_bound = select(logical_and(x == lo, lo < hi), g * V(0.5), V(0));
+    return select(lo <= hi, select(x < lo, g, at_bound), V(0));
   }
   template <class V>
   TREADLE_HD static V dc(V g, V x, V lo, V hi) {
@@ -97,6 +99,10 @@ struct Addcdiv {
       3,
       3,
       kField};
+  static constexpr Refusal refuses[] = {
+      {When::integers_divided, Raise::runtime,
+       "Integer division with addcdiv is no longer supported, and in a future release addcdiv will "
+       "perform a true division of tensor1 and tensor2: convert one of them to a float dtype."}};
   template <class V>
   TREADLE_HD static V f(V x, V a, V b, const Params& p) {
     return x + p.get<V>(0) * a / b;
@@ -123,6 +129,9 @@ struct LerpTensor {
                              8,
                              8,
                              kField};
+  static constexpr Refusal refuses[] = {
+      {When::dtypes_differ, Raise::runtime,
+       "expected dtype of `end` and `weight` to be that of `self`"}};
   template <class V>
   TREADLE_HD static V f(V a, V b, V w) {
     return lerp(a, b, w);

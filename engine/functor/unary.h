@@ -1,22 +1,25 @@
-// Elementwise ops of one tensor: arithmetic, exponentials, trigonometry here, the others in
-// activation.h, rounding.h, special.h and bessel.h, and the list of all. To add one: a struct as
-// op.h describes and its name in Unary. Ranges: Info::domain is where tests draw inputs; ulp bounds
-// hold there.
+// Elementwise ops of one tensor: arithmetic, exponentials and erf here, the others in trig.h,
+// activation.h, piecewise.h, rounding.h, special.h and bessel.h, and all of them joined. To add
+// one: a struct as op.h describes and its name in the list of its file. Ranges: Info::domain is
+// where tests draw inputs; ulp bounds hold there.
 #pragma once
 #include "engine/functor/activation.h"
 #include "engine/functor/bessel.h"
 #include "engine/functor/math.h"
 #include "engine/functor/op.h"
+#include "engine/functor/piecewise.h"
 #include "engine/functor/rounding.h"
 #include "engine/functor/special.h"
+#include "engine/functor/trig.h"
 
 TREADLE_FUNCTOR_BEGIN
 
 // -- arithmetic
 
+// abs(Tensor self) (ops/pointwise.cpp) chooses between this and hypot.
 struct Abs {
-  static constexpr Info info{"abs(Tensor self) -> Tensor",
-                             "Absolute value: |x|.",
+  static constexpr Info info{"_abs(Tensor self) -> Tensor",
+                             "Absolute value of real numbers: |x|.",
                              Result::same,
                              Saves::in,
                              {-10, 10},
@@ -41,6 +44,11 @@ struct Neg {
                              0,
                              0,
                              kNumber};
+  static constexpr const char* aliases = "negative";
+  static constexpr Refusal refuses[] = {
+      {When::all_bool, Raise::not_implemented,
+       "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+       "invert a mask, use the `~` or `logical_not()` operator instead."}};
   template <class V>
   TREADLE_HD static V f(V x) {
     return V(-x);
@@ -53,7 +61,7 @@ struct Neg {
 struct Square {
   static constexpr Info info{"square(Tensor self) -> Tensor",
                              "Square: x * x.",
-                             Result::same,
+                             Result::number,
                              Saves::in,
                              {-10, 10},
                              0.5,
@@ -265,173 +273,8 @@ struct Log1p {
   }
 };
 
-// -- trigonometry and hyperbolics
+// -- error function
 
-struct Sin {
-  static constexpr Info info{"sin(Tensor self) -> Tensor",
-                             "Sine of an angle in radians.",
-                             Result::floating,
-                             Saves::in,
-                             {-1e6, 1e6},
-                             1,
-                             1,
-                             kField};
-  static constexpr bool periodic = true;
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return sin(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return g * cos(x);
-  }
-};
-struct Cos {
-  static constexpr Info info{"cos(Tensor self) -> Tensor",
-                             "Cosine of an angle in radians.",
-                             Result::floating,
-                             Saves::in,
-                             {-1e6, 1e6},
-                             1,
-                             1,
-                             kField};
-  static constexpr bool periodic = true;
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return cos(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return -g * sin(x);
-  }
-};
-struct Tan {
-  static constexpr Info info{"tan(Tensor self) -> Tensor",
-                             "Tangent of an angle in radians.",
-                             Result::floating,
-                             Saves::out,
-                             {-1e6, 1e6},
-                             1,
-                             2,
-                             kField};
-  static constexpr bool periodic = true;
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return tan(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V y) {
-    return g * (V(1) + y * y);
-  }
-};
-struct Asin {
-  static constexpr Info info{"asin(Tensor self) -> Tensor",
-                             "Inverse sine, in radians.",
-                             Result::floating,
-                             Saves::in,
-                             {-1, 1},
-                             1,
-                             1.5,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return asin(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return g * rsqrt(V(1) - x * x);
-  }
-};
-struct Acos {
-  static constexpr Info info{"acos(Tensor self) -> Tensor",
-                             "Inverse cosine, in radians.",
-                             Result::floating,
-                             Saves::in,
-                             {-1, 1},
-                             1,
-                             1.5,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return acos(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return -g * rsqrt(V(1) - x * x);
-  }
-};
-struct Atan {
-  static constexpr Info info{"atan(Tensor self) -> Tensor",
-                             "Inverse tangent, in radians.",
-                             Result::floating,
-                             Saves::in,
-                             {-20, 20},
-                             1,
-                             2,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return atan(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return g / (x * x + V(1));
-  }
-};
-struct Sinh {
-  static constexpr Info info{"sinh(Tensor self) -> Tensor",
-                             "Hyperbolic sine.",
-                             Result::floating,
-                             Saves::in,
-                             {-80, 80},
-                             1,
-                             2,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return sinh(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return g * cosh(x);
-  }
-};
-struct Cosh {
-  static constexpr Info info{"cosh(Tensor self) -> Tensor",
-                             "Hyperbolic cosine.",
-                             Result::floating,
-                             Saves::in,
-                             {-80, 80},
-                             1,
-                             2,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return cosh(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V x, V) {
-    return g * sinh(x);
-  }
-};
-struct Tanh {
-  static constexpr Info info{"tanh(Tensor self) -> Tensor",
-                             "Hyperbolic tangent.",
-                             Result::floating,
-                             Saves::out,
-                             {-12, 12},
-                             2.5,
-                             2,
-                             kField};
-  template <class V>
-  TREADLE_HD static V f(V x) {
-    return tanh(x);
-  }
-  template <class V>
-  TREADLE_HD static V df(V g, V, V y) {
-    return g * (V(1) - y * y);
-  }
-};
 // The slope of erf: 2/sqrt(pi) e^(-x^2).
 template <class V>
 TREADLE_HD V erf_slope(V x) {
@@ -475,12 +318,10 @@ struct Erfc {
   }
 };
 
-using Unary =
-    List<Abs, Neg, Square, Sign, Reciprocal, Sqrt, Rsqrt, Exp, Exp2, Expm1, Log, Log2, Log10, Log1p,
-         Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Erfc, Sigmoid, Relu, Silu, GeluErf,
-         GeluTanh, Softplus, LeakyRelu, Elu, Clamp, Floor, Ceil, Round, Trunc, Frac, BitwiseNot,
-         LogicalNot, IsNan, IsInf, IsFinite, Lgamma, Digamma, Polygamma, Erfinv, Erfcx, Entr, Ndtr,
-         Ndtri, LogNdtr, Logit, Sinc, I0, I0e, I1, I1e, ModifiedK0, ModifiedK1, ScaledK0, ScaledK1,
-         BesselJ0, BesselJ1, BesselY0, BesselY1, SphericalJ0, AiryAi>;
+using ArithmeticOps = List<Abs, Neg, Square, Sign, Reciprocal, Sqrt, Rsqrt, Exp, Exp2, Expm1, Log,
+                           Log2, Log10, Log1p, Erf, Erfc>;
+
+using Unary = Join<ArithmeticOps, TrigonometricOps, ActivationOps, PiecewiseOps, RoundingOps,
+                   SpecialOps, BesselOps>::type;
 
 TREADLE_FUNCTOR_END

@@ -160,14 +160,16 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   check("atol", atol);
   const NoGrad off;
   Tensor close = eq(self, other);
-  if (equal_nan && is_floating(self.dtype()))
+  if (equal_nan && is_differentiable(self.dtype())) {
     close = logical_or(close, logical_and(isnan(self), isnan(other)));
+  }
   if (rtol == 0 && atol == 0) return close;
-  const Tensor a = to(self, DType::float64), b = to(other, DType::float64);
-  const Tensor error = abs(sub(a, b));
-  const Tensor finite = lt(error, Tensor(HUGE_VAL));
-  return logical_or(close,
-                    logical_and(finite, le(error, add(mul(abs(b), Tensor(rtol)), Tensor(atol)))));
+  // Integers in the default dtype, the others in their own, as PyTorch.
+  const bool exact = is_integral(self.dtype());
+  const Tensor a = exact ? to(self, default_dtype()) : self;
+  const Tensor b = exact ? to(other, default_dtype()) : other;
+  const Tensor error = abs(sub(a, b)), allowed = add(abs(mul(b, Tensor(rtol))), Tensor(atol));
+  return logical_or(close, logical_and(lt(error, Tensor(HUGE_VAL)), le(error, allowed)));
 }
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   return all(isclose(self, other, rtol, atol, equal_nan)).item_int() != 0;
@@ -192,6 +194,9 @@ std::span<const OpDef> composite_ops() {
       native<div_mode, div_mode_inplace>(
           "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
           "Quotient, rounded by 'trunc' or 'floor' if given.", kAll),
+      native<div_mode, div_mode_inplace>(
+          "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+          "div().", kAll),
       native<rsub>("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
                    "other - alpha * self.", kFunction),
       native<equal>("equal(Tensor self, Tensor other) -> bool",

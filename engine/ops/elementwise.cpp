@@ -1,21 +1,30 @@
 // The fold over functor/: one MapOp, one row of the op table and one boxed call for each struct in
-// its lists, and the C++ names of the ones that are used by name. Per-op lines here are only rules
-// that PyTorch adds on top of the formula (validate).
+// its lists, and the C++ names of the ones that are used by name. Nothing here is about one op:
+// what PyTorch adds to a formula is said by members of its struct (functor/op.h).
 #include <algorithm>
+#include <deque>
 #include <limits>
+#include <utility>
 
+#include "engine/core/visit.h"
 #include "engine/functor/all.h"
 #include "engine/functor/complex_math.h"
 #include "engine/ops/map.h"
 #include "engine/ops/map_facts.h"
 #include "engine/ops/native.h"
+#include "engine/ops/pointwise.h"
 #include "engine/ops/special.h"
 
 namespace treadle {
 namespace {
 
+using functor::Bound;
+using functor::Numbers;
 using functor::Params;
+using functor::Raise;
+using functor::Refusal;
 using functor::Result;
+using functor::When;
 
 template <class Op, class List>
 constexpr bool in_list = false;
@@ -66,12 +75,12 @@ constexpr bool is_conditional = requires {
   requires Op::condition;
 };
 
-// Scalar arguments in a schema; not where the word is the overload's name.
+// Arguments of a schema that are numbers: those that aren't tensors.
 constexpr std::size_t count_scalars(std::string_view schema) {
   std::size_t n = 0;
-  for (std::size_t at = schema.find("Scalar"); at < schema.find("->");
-       at = schema.find("Scalar", at + 1)) {
-    if (at > 0 && schema[at - 1] != '.') ++n;
+  for (std::size_t at = schema.find('('); at < schema.find(')'); at = schema.find(',', at + 1)) {
+    const std::string_view rest = schema.substr(at + (schema[at] == ',' ? 2 : 1));
+    if (!rest.starts_with("Tensor") && !rest.starts_with("*")) ++n;
   }
   return n;
 }
@@ -121,45 +130,51 @@ bool all_integral(Inputs in) {
   return std::all_of(in.begin(), in.end(), [](const Tensor* t) { return is_integral(t->dtype()); });
 }
 
+bool applies(When when, Inputs in, const Scalars& s) {
+  const auto any = [&](auto test) { return std::any_of(in.begin(), in.end(), test); };
+  switch (when) {
+    case When::all_bool:
+      return all_bool(in);
+    case When::any_bool:
+      return any([](const Tensor* t) { return t->dtype() == DType::boolean; });
+    case When::any_complex:
+      return any([](const Tensor* t) { return is_complex(t->dtype()); });
+    case When::dtypes_differ:
+      return any([&](const Tensor* t) { return t->dtype() != in[0]->dtype(); });
+    case When::integers_divided:
+      return is_integral(in[1]->dtype()) && is_integral(in[2]->dtype());
+    case When::scalar_floating:
+      return s[0].kind >= Scalar::Kind::floating && all_integral(in);
+    case When::scalar_complex:
+      return s[0].kind == Scalar::Kind::complex && !applies(When::any_complex, in, s);
+    case When::scalar_boolean:
+      return s[0].kind == Scalar::Kind::boolean && !all_bool(in);
+    case When::scalar_negative:
+      return s[0].f < 0;
+    case When::scalar_zero:
+      return s[0].f == 0;
+    case When::negative_integer_number:
+      return in[1]->impl()->wrapped_number && is_integral(in[0]->dtype()) &&
+             is_integral(in[1]->dtype()) && in[1]->item_int() < 0;
+  }
+  return false;
+}
+
+[[noreturn, gnu::noinline]] void refuse(const Refusal& r) {
+  fail(r.raise == Raise::type      ? ErrorKind::type
+       : r.raise == Raise::runtime ? ErrorKind::runtime
+                                   : ErrorKind::not_implemented,
+       r.message);
+}
+
 // PyTorch's rules beyond the formula.
 template <class Op>
 void validate(Inputs in, const Scalars& s) {
-  // A missing input is reported by the call itself.
-  if (std::any_of(in.begin(), in.end(), [](const Tensor* t) { return !t->defined(); })) return;
-  if constexpr (std::is_same_v<Op, functor::Sub>) {
-    if (all_bool(in)) {
-      fail(ErrorKind::runtime,
-           "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-           "`logical_xor()` operator instead.");
-    }
-    if (std::any_of(in.begin(), in.end(),
-                    [](const Tensor* t) { return t->dtype() == DType::boolean; }) &&
-        all_integral(in) && in[0]->dtype() == in[1]->dtype()) {
-      fail(ErrorKind::runtime,
-           "Subtraction, the `-` operator, with a bool tensor is not supported.");
-    }
-  }
-  if constexpr (std::is_same_v<Op, functor::Add> || std::is_same_v<Op, functor::Sub>) {
-    if (s[0].kind >= Scalar::Kind::floating && all_integral(in)) {
-      fail(ErrorKind::runtime,
-           "For integral input tensors, argument alpha must not be a floating point number.");
-    }
-    if (s[0].kind == Scalar::Kind::boolean && !all_bool(in)) {
-      fail(ErrorKind::runtime, "Boolean alpha only supported for Boolean results.");
-    }
-  }
-  if constexpr (std::is_same_v<Op, functor::Neg>) {
-    if (all_bool(in)) {
-      fail(ErrorKind::runtime,
-           "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-           "invert a mask, "
-           "use the `~` or `logical_not()` operator instead.");
-    }
-  }
-  if constexpr (std::is_same_v<Op, functor::Pow>) {
-    if (in[1]->impl()->wrapped_number && is_integral(in[0]->dtype()) &&
-        is_integral(in[1]->dtype()) && in[1]->item_int() < 0) {
-      fail(ErrorKind::runtime, "Integers to negative integer powers are not allowed.");
+  if constexpr (requires { Op::refuses; }) {
+    // A missing input is reported by the call itself.
+    if (std::any_of(in.begin(), in.end(), [](const Tensor* t) { return !t->defined(); })) return;
+    for (const Refusal& r : Op::refuses) {
+      if (applies(r.when, in, s)) refuse(r);
     }
   }
 }
@@ -194,6 +209,93 @@ Tensor binary_inplace(const Tensor& a, const Tensor& b, const Scalars& s = {}) {
   return a;
 }
 
+// Optional members of an op (functor/op.h).
+template <class Op>
+constexpr bool has_bounds = requires {
+  Op::bounds;
+};
+template <class Op>
+constexpr bool is_functional = requires {
+  requires Op::functional;
+};
+template <class Op>
+constexpr bool saturates = requires {
+  requires Op::saturates;
+};
+template <class Op>
+constexpr bool no_inplace = requires {
+  requires !Op::inplace;
+};
+template <class Op>
+constexpr std::string_view aliases_of() {
+  if constexpr (requires { Op::aliases; }) {
+    return Op::aliases;
+  } else {
+    return "";
+  }
+}
+template <class Op>
+constexpr int numbers_of() {
+  int bits = 0;
+  if constexpr (requires { Op::number; }) bits = static_cast<int>(Op::number);
+  const int inputs = (bits & 3) << (is_conditional<Op> ? 1 : 0);
+  return inputs | (bits == static_cast<int>(Numbers::both) ? OpDef::kOnlyNumbers : 0);
+}
+
+// The smallest and the largest number of an integer dtype, in Scalar's form.
+std::pair<Scalar, Scalar> range_of(DType dtype) {
+  return visit(dtype, "range", [](auto zero) {
+    using T = decltype(zero);
+    std::pair<Scalar, Scalar> range;
+    if constexpr (functor::is_integer<T>) {
+      using Limits = std::numeric_limits<T>;
+      range = {Scalar(static_cast<std::int64_t>(Limits::min())),
+               Scalar(static_cast<std::int64_t>(Limits::max()))};
+      range.second.f = static_cast<double>(Limits::max());
+    }
+    return range;
+  });
+}
+// The largest finite number of a dtype; of an integer one 0, since nothing asks for it.
+double largest(DType dtype) {
+  return visit_any(dtype, "largest", [](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, Half>) return 65504.0;
+    if constexpr (std::is_same_v<T, BFloat16>) return 0x1.fep127;
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Complex64>) return 0x1.fffffep127;
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Complex128>) {
+      return std::numeric_limits<double>::max();
+    }
+    return 0.0;
+  });
+}
+
+// A number beyond an integer dtype's range becomes the nearest one inside. For a limit where this
+// would change the result: PyTorch's error.
+void saturate(Scalar& s, DType dtype, std::optional<Bound> bound) {
+  if (!is_integral(dtype) || dtype == DType::boolean) return;
+  const auto [low, high] = range_of(dtype);
+  // 2^63 and 2^64 are what the largest numbers of 64 bits round to.
+  const bool above = item_size(dtype) < 8 ? s.f > high.f : s.f >= high.f && s.i != high.i;
+  const bool below = s.f < low.f;
+  if ((above && bound == Bound::lower) || (below && bound == Bound::upper)) {
+    fail(ErrorKind::runtime, std::string("Clamp ") + (above ? "min" : "max") + " value " +
+                                 std::to_string(s.f) + " is outside the representable range of " +
+                                 std::string(info(dtype).scalar));
+  }
+  if (above) s = high;
+  if (below) s = low;
+}
+
+// As PyTorch converts the scalar arguments that take no part in promotion.
+void check_scalar(const Scalar& s, Inputs in) {
+  if (s.kind <= Scalar::Kind::integer && s.f >= 0 && s.f <= 127) return;  // fits every dtype
+  Promotion promotion;
+  for (const Tensor* t : in) promotion.add(*t);
+  const DType dtype = promotion.result();
+  if (is_integral(dtype) || s.kind == Scalar::Kind::complex) check_fits(s, dtype);
+}
+
 // Boxed arguments: the tensors first, then the scalars (true of every schema in functor/).
 template <class Op>
 struct Boxed {
@@ -201,7 +303,7 @@ struct Boxed {
   static constexpr std::size_t kScalars = map_op<Op>.scalars;
   std::array<Tensor, kTensors> made;  // of numbers
   std::array<const Tensor*, kTensors> pointers;
-  Scalars scalars;
+  Params params{};
 
   explicit Boxed(Value* args) {
     for (std::size_t k = 0; k < kTensors; ++k) {
@@ -210,50 +312,46 @@ struct Boxed {
       made[k] = detail::unbox_tensor(args[k]);
       pointers[k] = &made[k];
     }
-    bool floating = false;
+    Scalars scalars;
+    std::array<bool, kernel::kMaxParams> absent{};
     for (std::size_t k = 0; k < kScalars; ++k) {
       const Value& v = args[kTensors + k];
-      if (std::holds_alternative<std::monostate>(v)) {
-        scalars[k] = missing(k);
-      } else {
-        scalars[k] = detail::unbox_scalar(v);
-        floating |= scalars[k].kind == Scalar::Kind::floating;
-      }
+      absent[k] = std::holds_alternative<std::monostate>(v);
+      if (!absent[k]) scalars[k] = detail::unbox_scalar(v);
     }
-    if constexpr (std::is_same_v<Op, functor::Clamp>) {
-      if (std::holds_alternative<std::monostate>(args[1]) &&
-          std::holds_alternative<std::monostate>(args[2])) {
-        fail(ErrorKind::runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    if constexpr (kScalars > 0) prepare(scalars, absent);
+    validate<Op>(pointers, scalars);
+    params = params_of<Op>(scalars);
+    for (std::size_t k = 0; k < kScalars; ++k) {
+      if (absent[k]) params.value[k] = {largest(pointers[0]->dtype()), 0, 1};
+    }
+  }
+
+ private:
+  void prepare(Scalars& scalars, const std::array<bool, kernel::kMaxParams>& absent) {
+    if (!pointers[0]->defined()) return;  // reported by the call
+    if constexpr (has_bounds<Op>) {
+      Promotion promotion;
+      promotion.add(*pointers[0]);
+      for (std::size_t k = 0; k < kScalars; ++k) {
+        if (!absent[k]) promotion.add(scalars[k].tensor());
       }
-      if (floating && is_integral(pointers[0]->dtype())) {
-        made[0] = to(*pointers[0], default_dtype());
+      const DType dtype = promotion.result();
+      if (dtype != pointers[0]->dtype()) {
+        made[0] = to(*pointers[0], dtype);
         pointers[0] = &made[0];
       }
-      clamp_bounds(pointers[0]->dtype());
     }
-    validate<Op>(pointers, scalars);
-  }
-  // A bound that the dtype can't hold doesn't bind beyond the dtype's own. The other small integers
-  // are computed in int64.
-  void clamp_bounds(DType dtype) {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    for (Scalar& s : scalars) {
-      if (dtype == DType::uint8) s.i = std::clamp<std::int64_t>(s.i, 0, 255);
-      if (dtype == DType::int32) {
-        s.i = std::clamp<std::int64_t>(s.i, std::numeric_limits<std::int32_t>::min(),
-                                       std::numeric_limits<std::int32_t>::max());
+    for (std::size_t k = 0; k < kScalars; ++k) {
+      if (absent[k]) continue;
+      if constexpr (has_bounds<Op>) {
+        saturate(scalars[k], pointers[0]->dtype(), Op::bounds[k]);
+      } else if constexpr (saturates<Op>) {
+        saturate(scalars[k], pointers[0]->dtype(), std::nullopt);
+      } else {
+        check_scalar(scalars[k], pointers);
       }
-      if (dtype == DType::uint64) s.i = s.i == most ? -1 : std::max<std::int64_t>(s.i, 0);
     }
-  }
-  // clamp's bounds are the only optional scalars: no lower bound, no upper bound.
-  static Scalar missing(std::size_t k) {
-    constexpr double inf = std::numeric_limits<double>::infinity();
-    Scalar s(0);
-    s.f = k == 0 ? -inf : inf;
-    s.i = k == 0 ? std::numeric_limits<std::int64_t>::min()
-                 : std::numeric_limits<std::int64_t>::max();
-    return s;
   }
 };
 
@@ -266,17 +364,13 @@ constexpr bool lacks_a = requires {
 template <class Op>
 void boxed_call(Value* args, Value* results) {
   const Boxed<Op> b(args);
-  if constexpr (std::is_same_v<Op, functor::Abs>) {
-    results[0] = abs(*b.pointers[0]);
-    return;
-  }
   if constexpr (lacks_a<Op>) {
     const Tensor first = without_derivative(*b.pointers[0], Op::lacks_a);
     const Tensor* in[] = {&first, b.pointers[1]};
-    results[0] = map_call(map_op<Op>, in, params_of<Op>(b.scalars));
+    results[0] = map_call(map_op<Op>, in, b.params);
     return;
   }
-  results[0] = map_call(map_op<Op>, b.pointers, params_of<Op>(b.scalars));
+  results[0] = map_call(map_op<Op>, b.pointers, b.params);
 }
 template <class Op>
 void boxed_inplace(Value* args) {
@@ -284,34 +378,32 @@ void boxed_inplace(Value* args) {
   if constexpr (lacks_a<Op>) {
     if (needs_tape({b.pointers[0]})) no_derivative(Op::lacks_a);
   }
-  if (!same(*b.pointers[0], std::get<Tensor>(args[0]))) {
-    fail(ErrorKind::runtime, "result type Float can't be cast to the desired output type " +
-                                 std::string(info(std::get<Tensor>(args[0]).dtype()).scalar));
+  const Tensor& self = std::get<Tensor>(args[0]);
+  if (!same(*b.pointers[0], self)) {
+    fail(ErrorKind::runtime, "result type " + std::string(info(b.pointers[0]->dtype()).scalar) +
+                                 " can't be cast to the desired output type " +
+                                 std::string(info(self.dtype()).scalar));
   }
-  map_inplace(map_op<Op>, b.pointers, params_of<Op>(b.scalars));
+  map_inplace(map_op<Op>, b.pointers, b.params);
 }
 template <class Op>
 void boxed_out(Value* args, Tensor* outs) {
   const Boxed<Op> b(args);
-  map_out(map_op<Op>, b.pointers, params_of<Op>(b.scalars), outs[0]);
+  map_out(map_op<Op>, b.pointers, b.params, outs[0]);
 }
-
-// These live in torch.nn.functional only.
-constexpr std::array<std::string_view, 4> kInFunctional = {"silu", "softplus", "leaky_relu", "elu"};
 
 template <class Op>
 OpDef row() {
   constexpr MapOp op = map_op<Op>;
-  const std::string_view name = op.name();
-  const bool functional =
-      std::find(kInFunctional.begin(), kInFunctional.end(), name) != kInFunctional.end();
-  OpDef def{op.schema, Op::info.doc, 0, op.differentiable(), &boxed_call<Op>, nullptr, nullptr};
-  const bool special = name.starts_with("special_");
-  def.variants = special          ? kSubmodule | kOut
-                 : functional     ? kFunctional
-                 : name[0] == '_' ? kFunction
-                                  : kFunction | kMethod | kOut;
-  if (name[0] != '_' && !special && !op.condition_first) {
+  const bool hidden = op.name()[0] == '_';  // reached through a native op
+  const bool special = op.name().starts_with("special_");
+  OpDef def{op.schema,       Op::info.doc, 0,       op.differentiable(),
+            &boxed_call<Op>, nullptr,      nullptr, numbers_of<Op>()};
+  def.variants = special             ? kSubmodule | kOut
+                 : is_functional<Op> ? kFunctional
+                 : hidden            ? kFunction
+                                     : kFunction | kMethod | kOut;
+  if (!hidden && !special && !op.condition_first && !no_inplace<Op>) {
     def.variants |= kInplace;
     def.call_inplace = &boxed_inplace<Op>;
   }
@@ -319,9 +411,24 @@ OpDef row() {
   return def;
 }
 
+// The row, and one for each alias. `names` keeps the schemas that are made here.
+template <class Op>
+void add_rows(std::vector<OpDef>& out, std::deque<std::string>& names) {
+  const OpDef def = row<Op>();
+  out.push_back(def);
+  const std::string_view schema = def.schema, rest = schema.substr(schema.find_first_of(".("));
+  std::string_view aliases = aliases_of<Op>();
+  while (!aliases.empty()) {
+    const std::size_t end = std::min(aliases.find(' '), aliases.size());
+    names.push_back(std::string(aliases.substr(0, end)) + std::string(rest));
+    out.push_back(def);
+    out.back().schema = names.back().c_str();
+    aliases.remove_prefix(std::min(end + 1, aliases.size()));
+  }
+}
 template <class... Ops>
-void rows(std::vector<OpDef>& out, functor::List<Ops...>) {
-  (out.push_back(row<Ops>()), ...);
+void rows(std::vector<OpDef>& out, std::deque<std::string>& names, functor::List<Ops...>) {
+  (add_rows<Ops>(out, names), ...);
 }
 
 }  // namespace
@@ -345,12 +452,13 @@ const functor::Info* map_info(std::string_view schema) {
 }
 
 std::span<const OpDef> elementwise_ops() {
+  static std::deque<std::string> names;
   static const std::vector<OpDef> all = [] {
     std::vector<OpDef> out;
-    rows(out, functor::Unary{});
-    rows(out, functor::Binary{});
-    rows(out, functor::Compare{});
-    rows(out, functor::Ternary{});
+    rows(out, names, functor::Unary{});
+    rows(out, names, functor::Binary{});
+    rows(out, names, functor::Compare{});
+    rows(out, names, functor::Ternary{});
     return out;
   }();
   return all;
@@ -432,6 +540,19 @@ Tensor gelu(const Tensor& x, const std::string& approximate) {
   if (approximate == "none") return unary<functor::GeluErf>(x);
   if (approximate == "tanh") return unary<functor::GeluTanh>(x);
   fail(ErrorKind::runtime, "approximate argument must be either none or tanh.");
+}
+
+Tensor round(const Tensor& x) { return unary<functor::Round>(x); }
+Tensor clamp_tensor(const Tensor& x, const Tensor& min, const Tensor& max) {
+  const Tensor* in[] = {&x, &min, &max};
+  return call<functor::ClampTensor>(in);
+}
+Tensor prelu_kernel(const Tensor& x, const Tensor& weight) {
+  return binary<functor::Prelu>(x, weight);
+}
+void abs_inplace(const Tensor& x) {
+  const Tensor* in[] = {&x};
+  map_inplace(map_op<functor::Abs>, in);
 }
 
 Tensor add_(const Tensor& a, const Tensor& b, const Scalar& alpha) {

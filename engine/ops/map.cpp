@@ -96,6 +96,14 @@ inline DType common_dtype(Inputs in, bool* wrapped) {
 inline Types types_of(const MapOp& op, Inputs in) {
   Types t{};
   t.compute = common_dtype(op.condition_first ? in.subspan(1) : in, &t.wrapped);
+  if (op.condition_first && t.wrapped) {  // where(mask, 1., 2) is of the default dtype
+    if (t.compute == DType::float64) t.compute = default_dtype();
+    if (t.compute == DType::complex128 && default_dtype() != DType::float64) {
+      t.compute = DType::complex64;
+    }
+    t.wrapped = false;
+  }
+  if (op.result == Result::number && t.compute == DType::boolean) t.compute = DType::int64;
   if (op.result == Result::floating && is_integral(t.compute)) {
     t.compute = t.wrapped ? DType::float64 : default_dtype();
   }

@@ -152,6 +152,7 @@ constexpr OpDef native(const char* schema, const char* doc, unsigned variants,
 }
 
 // The rows of each family; table.cpp puts them together.
+std::span<const OpDef> pointwise_ops();
 std::span<const OpDef> elementwise_ops();
 std::span<const OpDef> view_ops();
 std::span<const OpDef> copy_ops();

@@ -83,17 +83,6 @@ Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dt
   return soft(kLogSoftmax, self, dim, dtype);
 }
 
-namespace {
-
-Tensor hardtanh(const Tensor& x, const Scalar& low, const Scalar& high) {
-  return minimum(maximum(x, low.tensor()), high.tensor());
-}
-Tensor log_sigmoid(const Tensor& x) {
-  return sub(minimum(x, Tensor(0.0)), log1p(exp(neg(abs(x)))));
-}
-
-}  // namespace
-
 std::span<const OpDef> nn_ops() {
   static constexpr OpDef rows[] = {
       native<softmax>("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
@@ -103,10 +92,6 @@ std::span<const OpDef> nn_ops() {
       native<gelu>("gelu(Tensor self, *, str approximate='none') -> Tensor",
                    "Gaussian error linear unit; approximate 'tanh' uses the tanh formula.",
                    kFunctional),
-      native<hardtanh>("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-                       "x cut to a range.", kFunctional),
-      native<log_sigmoid>("logsigmoid(Tensor self) -> Tensor", "log(sigmoid(x)), without overflow.",
-                          kFunctional),
   };
   return rows;
 }

@@ -17,7 +17,7 @@ namespace treadle {
 enum Variant : unsigned {
   kFunction = 1,     // torch.name(...)
   kMethod = 2,       // tensor.name(...); `self` is the first Tensor argument
-  kInplace = 4,      // tensor.name_(...)
+  kInplace = 4,      // tensor.name_(...); with kFunctional nn.functional.name_(tensor, ...)
   kOut = 8,          // name(..., out=) (a tensor, or a tuple if there are several results)
   kFunctional = 16,  // torch.nn.functional.name only
   kSubmodule = 32    // "linalg_inv": torch.linalg.inv only; likewise fft_ and special_
@@ -35,6 +35,10 @@ struct OpDef {
   void (*call)(Value* args, Value* results);
   void (*call_inplace)(Value* args);            // writes args[0]; null without kInplace
   void (*call_out)(Value* args, Tensor* outs);  // resizes and writes outs; null without kOut
+  // Bit k: tensor k may be a Python number; kOnlyNumbers: all of them at once. -1: by the rule in
+  // python/bind/parse.cpp.
+  int numbers = -1;
+  static constexpr int kOnlyNumbers = 128;
 };
 
 // Sorted by name, overloads of one name in the order in which they should be tried.

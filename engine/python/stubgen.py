@@ -35,6 +35,7 @@ TYPES = {
 }
 # As in bind/parse.cpp: operands of these names broadcast, and may be numbers.
 OPERANDS = {"self", "other", "exponent", "value", "input", "x", "n"}
+FUNCTIONS = ("function", "inplace_function")  # forms whose first argument is called `input`
 NOT_BROADCAST = {
     "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "dot", "inner", "outer",
     "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min", "vdot", "tensordot",
@@ -112,7 +113,10 @@ class Op:
             a for a in self.args if a.base == "Tensor" and not a.is_list and a.name in OPERANDS
         ]
         broadcasts = self.name not in NOT_BROADCAST and not self.name.startswith("linalg_")
-        self.numbers = broadcasts and len(operands) >= 2
+        by_rule = broadcasts and len(operands) >= 2
+        bits = row["numbers"]  # which arguments may be numbers; -1: by the rule
+        for i, a in enumerate(self.args):
+            a.number = (by_rule and a.name in OPERANDS) if bits < 0 else bool(bits >> i & 1)
         tensors = [i for i, a in enumerate(self.args) if a.base == "Tensor" and not a.is_list]
         named = [i for i in tensors if self.args[i].name == "self"]
         self.self_index = (named or tensors or [None])[0]
@@ -137,8 +141,8 @@ class Op:
 
     def definitions(self, form):
         """One or more `def` lines: varargs (of ints, mostly) are a form of their own."""
-        args = [a for i, a in enumerate(self.args) if form == "function" or i != self.self_index]
-        name = self.name + ("_" if form == "inplace" else "")
+        args = [a for i, a in enumerate(self.args) if form in FUNCTIONS or i != self.self_index]
+        name = self.name + ("_" if "inplace" in form else "")
         result = "Self" if form == "inplace" else self.result()
         out = form == "function" and self.variants & OUT
         creates = any(a.name == "requires_grad" for a in args) and form == "function"
@@ -151,7 +155,7 @@ class Op:
                 and positional[0].size == ""
             ):
                 continue
-            parts, star = [] if form == "function" else ["self"], False
+            parts, star = [] if form in FUNCTIONS else ["self"], False
             for a in args:
                 if varargs and a is positional[0]:
                     parts.append(f"*{a.name}: {'_int' if a.base == 'int' else a.base}")
@@ -160,8 +164,7 @@ class Op:
                 if a.keyword_only and not star:
                     parts.append("*")
                     star = True
-                number = self.numbers and a.name in OPERANDS
-                parts.append(a.stub(form == "function", number))
+                parts.append(a.stub(form in FUNCTIONS, a.number))
             extra = []
             if out:
                 extra.append("out: Tensor | Sequence[Tensor] | None = ...")
@@ -175,11 +178,14 @@ class Op:
 
 def block(ops, variant, form, indent):
     lines = []
-    names = sorted({op.name for op in ops if op.variants & variant})
-    for name in names:
+
+    def has(op):
+        return op.variants & variant == variant
+
+    for name in sorted({op.name for op in ops if has(op)}):
         definitions = []
         for op in ops:
-            if op.name == name and op.variants & variant:
+            if op.name == name and has(op):
                 definitions += op.definitions(form)
         definitions = list(dict.fromkeys(definitions))
         for d in definitions:
@@ -203,10 +209,10 @@ def generate(table):
     ops = [Op(row) for row in table]
     head = (HERE / "stub_head.pyi").read_text()
     own = set(re.findall(r"^    def (\w+)\(", head.partition("class Tensor")[2], re.M))
+    writing = [op for op in ops if not op.variants & FUNCTIONAL]
     methods = [
-        line
-        for group in (block(ops, METHOD, "method", "    "), block(ops, INPLACE, "inplace", "    "))
-        for line in group
+        *block(ops, METHOD, "method", "    "),
+        *block(writing, INPLACE, "inplace", "    "),
     ]
     kept, pending = [], []
     for line in methods:  # a hand-written method hides the op, with its @overload
@@ -217,7 +223,11 @@ def generate(table):
                 kept += pending
             pending = []
     functions = block(ops, FUNCTION, "function", "")
-    parts = [namespace("nn", block(ops, FUNCTIONAL, "function", "    "), "")]
+    layers = [
+        *block(ops, FUNCTIONAL, "function", "    "),
+        *block(ops, FUNCTIONAL | INPLACE, "inplace_function", "    "),
+    ]
+    parts = [namespace("nn", layers, "")]
     for name in SUBMODULES:
         own_ops = [op for op in ops if op.name.startswith(name + "_")]
         lines = block(own_ops, SUBMODULE, "function", "    ")

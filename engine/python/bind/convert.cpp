@@ -110,11 +110,18 @@ std::string string_of(PyObject* unicode) {
   return {text, static_cast<std::size_t>(length)};
 }
 
+// A Python int that has to be an int64.
+static std::int64_t int64_of(PyObject* integer) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  if (overflow != 0) fail(ErrorKind::value, "Overflow when unpacking long long");
+  if (value == -1 && PyErr_Occurred()) raise_python();
+  return value;
+}
+
 bool to_int(PyObject* o, std::int64_t* out) {
   if (Py_TYPE(o) == &PyLong_Type) {  // the rest is for what has __index__
-    const long long value = PyLong_AsLongLong(o);
-    if (value == -1 && PyErr_Occurred()) raise_python();
-    *out = value;
+    *out = int64_of(o);
     return true;
   }
   if (PyFloat_Check(o) || !PyIndex_Check(o)) return false;
@@ -127,10 +134,8 @@ bool to_int(PyObject* o, std::int64_t* out) {
     }
     raise_python();
   }
-  const long long value = PyLong_AsLongLong(index);
-  Py_DECREF(index);
-  if (value == -1 && PyErr_Occurred()) raise_python();
-  *out = value;
+  const nb::object owned = nb::steal(index);
+  *out = int64_of(index);
   return true;
 }
 
@@ -200,7 +205,12 @@ bool to_dims(PyObject* o, Dims* out) {
     const nb::object item = nb::borrow(tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i));
     std::int64_t value = 0;
     if (!item.is_valid()) raise_python();
-    if (!to_int(item.ptr(), &value)) return false;
+    try {
+      if (!to_int(item.ptr(), &value)) return false;
+    } catch (const Error& e) {
+      fail(ErrorKind::type, "failed to unpack the object at pos " + std::to_string(i + 1) +
+                                " with error \"" + e.what() + "\"");
+    }
     dims.push_back(value);
   }
   *out = std::move(dims);

@@ -21,6 +21,7 @@ struct Callable {
   std::string doc;
   PyTypeObject* result_type = nullptr;  // of ops with several named results
   PyObject* function = nullptr;         // what Python calls; null for methods
+  bool free = false;  // an in-place form that is a function: self is its first argument
 };
 
 std::vector<std::unique_ptr<Callable>>& callables() {
@@ -262,7 +263,14 @@ PyObject* dispatch(std::size_t which, PyObject* self, PyObject* const* args, Py_
                    PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     const Callable& c = *called[which];
-    const Call given{c.form == Form::function ? nullptr : self, args, nargs, kwnames};
+    Call given{c.form == Form::function ? nullptr : self, args, nargs, kwnames};
+    if (c.free) {
+      if (nargs == 0 || !is_tensor(args[0])) {
+        fail(ErrorKind::type, c.name + "(): argument 'input' (position 1) must be Tensor" +
+                                  (nargs == 0 ? "" : std::string(", not ") + type_name(args[0])));
+      }
+      given = {args[0], args + 1, nargs - 1, kwnames};
+    }
     if (overrides_exist) [[unlikely]] {
       if (PyObject* made = ask_override(c, given)) return made;
     }
@@ -313,7 +321,9 @@ std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, For
   auto c = std::make_unique<Callable>();
   c->form = form;
   for (const OpDef& op : overloads) {
-    if (op.variants & variant) c->overloads.emplace_back(op);
+    // nn.functional's in-place forms aren't methods.
+    if (variant == kInplace && (op.variants & kFunctional)) continue;
+    if ((op.variants & variant) == variant) c->overloads.emplace_back(op);
   }
   if (c->overloads.empty()) return std::string::npos;
   c->name = std::string(c->overloads[0].schema->name) + (form == Form::inplace ? "_" : "");
@@ -355,11 +365,13 @@ void for_each_name(F f) {
 }
 
 // `prefix`: only the names that start with it, without it.
-void add_functions(nb::module_& target, unsigned variant, std::string_view prefix = "") {
+void add_functions(nb::module_& target, unsigned variant, std::string_view prefix = "",
+                   Form form = Form::function) {
   for_each_name([&](std::span<const OpDef> overloads) {
     if (!schema_of(overloads[0]).name.starts_with(prefix)) return;
-    const std::size_t i = add_callable(overloads, variant, Form::function);
+    const std::size_t i = add_callable(overloads, variant, form);
     if (i == std::string::npos) return;
+    callables()[i]->free = form == Form::inplace;
     auto* def = new PyMethodDef(definition(i));  // lives as long as the module: forever
     def->ml_name += prefix.size();
     const nb::object module_name = target.attr("__name__");
@@ -397,6 +409,7 @@ void bind_ops(nb::module_& m) {
   nb::module_ nn =
       m.def_submodule("_nn", "Ops of nn.functional that aren't functions of the package.");
   add_functions(nn, kFunctional);
+  add_functions(nn, kFunctional | kInplace, "", Form::inplace);
   // The functions of treadle.linalg, treadle.fft and treadle.special.
   for (const std::string name : {"linalg", "fft", "special"}) {
     nb::module_ part = m.def_submodule(("_" + name).c_str());
@@ -423,6 +436,7 @@ void bind_ops(nb::module_& m) {
         row["floor"] = info->floor;
         row["kinds"] = static_cast<int>(info->kinds);
       }
+      row["numbers"] = op.numbers;
       rows.append(row);
     }
     return rows;

@@ -10,10 +10,14 @@
 namespace treadle::bind {
 namespace {
 
-// Arguments where PyTorch takes a number for a tensor: operands that broadcast.
-bool takes_number(const Schema& schema, std::size_t i) {
+// Arguments where PyTorch takes a number for a tensor: what the op says, else operands that
+// broadcast.
+bool takes_number(const OpDef& op, const Schema& schema, std::size_t i) {
   const Arg& arg = schema.args[i];
   if (arg.type != ArgType::tensor) return false;
+  if (op.numbers >= 0) {  // tensors come first in such an op
+    return i < 7 && (op.numbers >> i & 1) != 0;
+  }
   static constexpr std::string_view kOperands[] = {"self",  "other", "exponent", "value",
                                                    "input", "x",     "n"};
   if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
@@ -34,9 +38,8 @@ bool takes_number(const Schema& schema, std::size_t i) {
 }
 
 // Ops that take two numbers, too: add(1, 2) is tensor(3), as in PyTorch.
-bool takes_only_numbers(const Schema& schema) {
-  static constexpr std::string_view kOps[] = {"add", "sub", "mul", "div", "floor_divide"};
-  return std::find(std::begin(kOps), std::end(kOps), schema.name) != std::end(kOps);
+bool takes_only_numbers(const OpDef& op) {
+  return op.numbers >= 0 && (op.numbers & OpDef::kOnlyNumbers) != 0;
 }
 
 // Functions of any number of tensors, that PyTorch writes as *tensors.
@@ -69,7 +72,7 @@ Signature::Signature(const OpDef& definition) : op(&definition), schema(&schema_
     has_dtype = has_dtype || arg.type == ArgType::dtype;
     has_device = has_device || arg.type == ArgType::device;
     defaults.push_back(arg.has_default ? default_value(definition, arg) : Value());
-    number_ok.push_back(takes_number(*schema, i));
+    number_ok.push_back(takes_number(definition, *schema, i));
     names.push_back(PyUnicode_InternFromString(std::string(arg.name).c_str()));
   }
   if (self >= 0) --positional[1];
@@ -416,7 +419,7 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
   if (args[self].type == ArgType::tensor &&
       std::none_of(values.begin(), values.end(), is_tensor_value)) {
     if (const Scalar* number = std::get_if<Scalar>(&values[self]);
-        number && takes_only_numbers(*s.schema)) {
+        number && takes_only_numbers(*s.op)) {
       parsed->values[self] = full({}, *number);
       return true;
     }

@@ -320,6 +320,46 @@ def __reversed__(self: Tensor) -> Tensor:
     return self.flip(0) if self.dim() else self
 
 
+def __rdiv__(self: Tensor, other: Any) -> Tensor:
+    return self.reciprocal() * other
+
+
+def __div__(self: Tensor, other: Any) -> Tensor:
+    return self.true_divide(other)
+
+
+def __idiv__(self: Tensor, other: Any) -> Tensor:
+    return self.true_divide_(other)
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces each element x by callable(x), one by one. Slow; TypeError if grad is recorded."""
+    return _each(self, callable, self)
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replaces each element x by callable(x, y) with y from tensor, which broadcasts to self."""
+    return _each(self, callable, self, tensor.expand_as(self))
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replaces each element a by callable(a, b, c) with b and c from x and y."""
+    return _each(self, callable, self, x.expand_as(self), y.expand_as(self))
+
+
+def _each(self: Tensor, callable: Callable[..., Any], *operands: Tensor) -> Tensor:
+    for t in operands:
+        if t.requires_grad:
+            raise TypeError(
+                "can't call a Python function on elements of a Tensor that requires grad"
+            )
+        if t.dtype != self.dtype:
+            raise TypeError(f"expected a Tensor of {self.dtype}, but got one of {t.dtype}")
+    values = [t.reshape(-1).tolist() for t in operands]
+    made = [callable(*row) for row in zip(*values)]
+    return self.copy_(_C.tensor(made, dtype=self.dtype).reshape(self.shape))
+
+
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the shapes are equal."""
     return self.shape == other.shape
@@ -511,7 +551,8 @@ METHODS = (
     __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
     set_, resize_, resize_as_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
-    __format__, __contains__, __reversed__, is_same_size,
+    __format__, __contains__, __reversed__, __rdiv__, __div__, __idiv__, apply_, map_, map2_,
+    is_same_size,
 )  # fmt: skip
 
 
