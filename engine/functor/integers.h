@@ -96,6 +96,16 @@ struct Gcd {
     return static_cast<V>(common_divisor(magnitude(a), magnitude(b)));
   }
 };
-using IntegerOps = List<BitwiseAnd, BitwiseOr, BitwiseXor, ShiftLeft, ShiftRight, Gcd>;
+struct Lcm {
+  static constexpr Info info = integer("lcm(Tensor self, Tensor other) -> Tensor",
+                                       "Least common multiple, >= 0; 0 if one is 0.");
+  template <class V>
+  TREADLE_HD static V f(V a, V b) {
+    const uint64_t x = magnitude(a), y = magnitude(b), d = common_divisor(x, y);
+    return static_cast<V>(d == 0 ? 0 : x / d * y);
+  }
+};
+
+using IntegerOps = List<BitwiseAnd, BitwiseOr, BitwiseXor, ShiftLeft, ShiftRight, Gcd, Lcm>;
 
 TREADLE_FUNCTOR_END
