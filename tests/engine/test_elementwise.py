@@ -45,8 +45,9 @@ def test_binary_is_numpys(name):
 def test_integers(dtype):
     a = np.array([-128, -7, -1, 0, 1, 5, 12, 127]).astype(dtype)
     x, y = T.from_numpy(a[:, None].copy()), T.from_numpy(a[None, :].copy())
-    if dtype != "int8":  # -128 has no absolute value
-        close(T.gcd(x, y), np.gcd(a[:, None], a[None, :]))
+    for name in ("gcd", "lcm"):
+        if dtype != "int8":  # -128 has no absolute value
+            close(getattr(T, name)(x, y), getattr(np, name)(a[:, None], a[None, :]))
     bits = np.dtype(dtype).itemsize * 8
     for shift in (0, 1, bits - 1):
         close(x << shift, a[:, None] << np.array(shift, dtype))
