@@ -12,9 +12,9 @@ constexpr Info piecewise(const char* schema, const char* doc, Kinds kinds = kRea
 }
 
 struct Clamp {
-  static constexpr Info info =
-      piecewise("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-                "min(max(x, min), max); NaN if x or a bound is. No gradient at the bounds.");
+  static constexpr Info info = piecewise(
+      "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+      "min(max(x, min), max); NaN if x or a bound is. No gradient at the bounds.", kOrdered);
   static constexpr const char* aliases = "clip";
   static constexpr Bound bounds[] = {Bound::lower, Bound::upper};
   template <class V>
@@ -33,7 +33,7 @@ struct Clamp {
 };
 struct ClampMin {
   static constexpr Info info =
-      piecewise("clamp_min(Tensor self, Scalar min) -> Tensor", "max(x, min).");
+      piecewise("clamp_min(Tensor self, Scalar min) -> Tensor", "max(x, min).", kOrdered);
   static constexpr Bound bounds[] = {Bound::lower};
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {
@@ -46,7 +46,7 @@ struct ClampMin {
 };
 struct ClampMax {
   static constexpr Info info =
-      piecewise("clamp_max(Tensor self, Scalar max) -> Tensor", "min(x, max).");
+      piecewise("clamp_max(Tensor self, Scalar max) -> Tensor", "min(x, max).", kOrdered);
   static constexpr Bound bounds[] = {Bound::upper};
   template <class V>
   TREADLE_HD static V f(V x, const Params& p) {

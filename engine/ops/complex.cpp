@@ -169,18 +169,6 @@ Tensor angle(const Tensor& self) {
   const Tensor half_turn = full({}, Scalar(3.141592653589793), x.dtype());
   return where(isnan(x), x, where(lt(x, Tensor(0)), half_turn, zero));
 }
-Tensor sgn(const Tensor& self) {
-  if (!is_complex(self.dtype())) return sign(self);
-  const Tensor size = abs(self);
-  const Tensor none = eq(size, Tensor(0));
-  return where(none, zeros_like(self), div(self, where(none, ones_like(size), size)));
-}
-Tensor positive(const Tensor& self) {
-  if (self.dtype() == DType::boolean) {
-    fail(ErrorKind::runtime, "The `+` operator, on a bool tensor is not supported.");
-  }
-  return self;
-}
 Tensor isreal(const Tensor& self) {
   return is_complex(self.dtype()) ? eq(imag(self), Tensor(0))
                                   : fill_(empty(self.shape(), DType::boolean), true);
@@ -246,8 +234,6 @@ std::span<const OpDef> complex_ops() {
                     "Complex numbers of given size and angle in radians.", kFunction | kOut),
       native<angle>("angle(Tensor self) -> Tensor", "The angle in radians, from -pi to pi.",
                     kFunction | kMethod | kOut),
-      native<sgn>("sgn(Tensor self) -> Tensor", "sign; of complex numbers z / |z|, 0 for 0.",
-                  kFunction | kMethod | kOut),
       native<lazy_conj>("conj(Tensor(a) self) -> Tensor(a)",
                         "The conjugate: a view that is_conj(); of a real tensor self.",
                         kFunction | kMethod),
@@ -269,7 +255,6 @@ std::span<const OpDef> complex_ops() {
       native<is_neg>("is_neg(Tensor(a) self) -> bool",
                      "Whether self is a negative that isn't computed yet.", kFunction | kMethod,
                      false),
-      native<positive>("positive(Tensor(a) self) -> Tensor(a)", "self.", kFunction | kMethod),
       native<isreal>("isreal(Tensor self) -> Tensor", "Whether the imaginary part is 0.",
                      kFunction | kMethod, false),
   };

@@ -312,6 +312,12 @@ struct Boxed {
       made[k] = detail::unbox_tensor(args[k]);
       pointers[k] = &made[k];
     }
+    if constexpr (is_conditional<Op>) {  // a mask as PyTorch had it before bool
+      if (pointers[0]->defined() && pointers[0]->dtype() == DType::uint8) {
+        made[0] = to(*pointers[0], DType::boolean);
+        pointers[0] = &made[0];
+      }
+    }
     Scalars scalars;
     std::array<bool, kernel::kMaxParams> absent{};
     for (std::size_t k = 0; k < kScalars; ++k) {
@@ -389,6 +395,12 @@ void boxed_inplace(Value* args) {
 template <class Op>
 void boxed_out(Value* args, Tensor* outs) {
   const Boxed<Op> b(args);
+  if constexpr (Op::info.result == Result::boolean && no_inplace<Op>) {
+    if (outs[0].dtype() != DType::boolean) {
+      fail(ErrorKind::runtime,
+           std::string(map_op<Op>.name()) + " does not support non-boolean outputs.");
+    }
+  }
   map_out(map_op<Op>, b.pointers, b.params, outs[0]);
 }
 

@@ -62,6 +62,19 @@ void abs_into(const Tensor& self) {
   abs_inplace(self);
 }
 
+Tensor sgn(const Tensor& self) {
+  if (!is_complex(self.dtype())) return sign(self);
+  const Tensor size = abs(self);
+  const Tensor none = eq(size, Tensor(0));
+  return where(none, zeros_like(self), div(self, where(none, ones_like(size), size)));
+}
+Tensor positive(const Tensor& self) {
+  if (self.dtype() == DType::boolean) {
+    fail(ErrorKind::not_implemented, "The `+` operator, on a bool tensor is not supported.");
+  }
+  return self;
+}
+
 Tensor clamp_to(const Tensor& self, const Tensor& min, const Tensor& max) {
   if (!min.defined() && !max.defined()) {
     fail(ErrorKind::runtime, "torch.clamp: At least one of 'min' or 'max' must not be None");
@@ -274,6 +287,10 @@ std::span<const OpDef> pointwise_ops() {
       native<abs_of, abs_into>("abs(Tensor self) -> Tensor",
                                "Absolute value; of complex numbers the size, a real number.", kAll),
       native<abs_of, abs_into>("absolute(Tensor self) -> Tensor", "abs().", kAll),
+      composed<sgn>("sgn(Tensor self) -> Tensor", "sign(); of complex numbers z / |z|, 0 for 0.",
+                    kAll),
+      native<positive>("positive(Tensor(a) self) -> Tensor(a)",
+                       "self. NotImplementedError for bool.", kBoth),
       composed<clamp_to>("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
                          "min(max(self, min), max). A bound's share of the gradient is that of the "
                          "elements it decided; a tie is shared.",

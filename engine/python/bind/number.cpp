@@ -163,7 +163,8 @@ PyObject* unary_by_table(PyObject* self) {
 }
 
 Row row_and{"bitwise_and"}, row_or{"bitwise_or"}, row_xor{"bitwise_xor"}, row_invert{"bitwise_not"};
-Row row_abs{"abs"}, row_floor{"floor_divide"}, row_remainder{"remainder"}, row_pow{"pow"};
+Row row_positive{"positive"}, row_abs{"abs"}, row_floor{"floor_divide"}, row_remainder{"remainder"},
+    row_pow{"pow"};
 Row row_left{"bitwise_left_shift"}, row_right{"bitwise_right_shift"};
 
 Tensor add_op(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -220,11 +221,6 @@ PyObject* negative_slot(PyObject* self) {
     return wrap(run(*x, *x, [](const Tensor& t, const Tensor&) { return neg(t); }));
   });
 }
-PyObject* positive_slot(PyObject* self) {
-  Py_INCREF(self);
-  return self;
-}
-
 template <auto F>
 void* slot() {
   return reinterpret_cast<void*>(F);
@@ -279,7 +275,7 @@ std::span<const PyType_Slot> number_slots() {
       {Py_nb_lshift, slot<binary_slot<by_table<&row_left>, &kLeftOp>>()},
       {Py_nb_rshift, slot<binary_slot<by_table<&row_right>, &kRightOp>>()},
       {Py_nb_negative, slot<negative_slot>()},
-      {Py_nb_positive, slot<positive_slot>()},
+      {Py_nb_positive, slot<unary_by_table<&row_positive>>()},
       {Py_nb_absolute, slot<unary_by_table<&row_abs>>()},
       {Py_nb_invert, slot<unary_by_table<&row_invert>>()},
       {Py_nb_inplace_add, slot<inplace_slot<add_in, kAdd>>()},
