@@ -467,10 +467,10 @@ std::span<const OpDef> elementwise_ops() {
   static std::deque<std::string> names;
   static const std::vector<OpDef> all = [] {
     std::vector<OpDef> out;
-    rows(out, names, functor::Unary{});
     rows(out, names, functor::Binary{});
     rows(out, names, functor::Compare{});
     rows(out, names, functor::Ternary{});
+    rows(out, names, functor::Unary{});  // last: clamp_min.Tensor is tried before clamp_min
     return out;
   }();
   return all;
@@ -484,7 +484,12 @@ Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha) {
 }
 Tensor mul(const Tensor& a, const Tensor& b) { return binary<functor::Mul>(a, b); }
 Tensor div(const Tensor& a, const Tensor& b) { return binary<functor::Div>(a, b); }
-Tensor div_trunc(const Tensor& a, const Tensor& b) { return binary<functor::DivTrunc>(a, b); }
+Tensor div_trunc(const Tensor& a, const Tensor& b) {
+  // Of 16-bit floats PyTorch rounds the quotient before it cuts it off.
+  const DType dtype = result_type(a, b);
+  if (dtype == DType::float16 || dtype == DType::bfloat16) return trunc(div(a, b));
+  return binary<functor::DivTrunc>(a, b);
+}
 Tensor floor_divide(const Tensor& a, const Tensor& b) { return binary<functor::FloorDivide>(a, b); }
 Tensor remainder(const Tensor& a, const Tensor& b) { return binary<functor::Remainder>(a, b); }
 Tensor pow(const Tensor& a, const Tensor& b) { return binary<functor::Pow>(a, b); }

@@ -347,6 +347,10 @@ void map_out(const MapOp& op, Inputs in, const Params& p, Tensor& out) {
   check_out(op.name(), op.differentiable() ? in : Inputs(), {&out, 1});
   const Types types = types_of(op, in);
   check_out_dtype(types.result, out);
+  if (op.inputs == 1 && op.result == Result::same && types.result != out.dtype()) {
+    fail(ErrorKind::runtime, "Found dtype " + std::string(info(out.dtype()).scalar) +
+                                 " but expected " + std::string(info(types.result).scalar));
+  }
   Dims buffer;
   resize_out(out, common_shape(in, buffer));
   check_overlap(out, in);

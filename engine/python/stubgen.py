@@ -37,8 +37,9 @@ TYPES = {
 OPERANDS = {"self", "other", "exponent", "value", "input", "x", "n"}
 FUNCTIONS = ("function", "inplace_function")  # forms whose first argument is called `input`
 NOT_BROADCAST = {
-    "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "dot", "inner", "outer",
-    "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min", "vdot", "tensordot",
+    "matmul", "expand_as", "view_as", "reshape_as", "type_as", "equal", "isclose", "dot", "inner",
+    "outer", "kron", "cross", "linear", "allclose", "sum_to_size", "max", "min", "vdot",
+    "tensordot",
 }  # fmt: skip
 
 
@@ -99,6 +100,7 @@ def split_arguments(text):
 class Op:
     def __init__(self, row):
         self.variants, self.doc = row["variants"], row["doc"]
+        self.writes_as_function = row["writes_as_function"]
         head, _, rest = row["schema"].partition("(")
         self.name = head.split(".")[0]
         close = rest.rindex(") -> ")
@@ -222,7 +224,15 @@ def generate(table):
             if name.group(1) not in own:
                 kept += pending
             pending = []
-    functions = block(ops, FUNCTION, "function", "")
+    functions = [
+        *block(ops, FUNCTION, "function", ""),
+        *block(
+            [op for op in ops if op.writes_as_function],
+            FUNCTION | INPLACE,
+            "inplace_function",
+            "",
+        ),
+    ]
     layers = [
         *block(ops, FUNCTIONAL, "function", "    "),
         *block(ops, FUNCTIONAL | INPLACE, "inplace_function", "    "),

@@ -364,11 +364,27 @@ void for_each_name(F f) {
   }
 }
 
+// Whether PyTorch has the in-place form as a function beside the method (treadle.exp_(x)): that of
+// ops of one tensor, and a few others.
+bool writes_as_function(std::span<const OpDef> overloads) {
+  const Schema& schema = schema_of(overloads[0]);
+  static constexpr std::string_view kOthers[] = {"clamp", "clip", "gcd", "lcm", "ldexp", "xlogy"};
+  if (std::find(std::begin(kOthers), std::end(kOthers), schema.name) != std::end(kOthers)) {
+    return true;
+  }
+  if (overloads[0].variants & kFunctional) return true;
+  const auto tensors = std::count_if(schema.args.begin(), schema.args.end(), [](const Arg& a) {
+    return a.type == ArgType::tensor || a.type == ArgType::tensors;
+  });
+  return tensors == 1 && schema.args[0].name == "self";
+}
+
 // `prefix`: only the names that start with it, without it.
 void add_functions(nb::module_& target, unsigned variant, std::string_view prefix = "",
                    Form form = Form::function) {
   for_each_name([&](std::span<const OpDef> overloads) {
     if (!schema_of(overloads[0]).name.starts_with(prefix)) return;
+    if (form == Form::inplace && !writes_as_function(overloads)) return;
     const std::size_t i = add_callable(overloads, variant, form);
     if (i == std::string::npos) return;
     callables()[i]->free = form == Form::inplace;
@@ -406,6 +422,7 @@ PyMethodDef* tensor_methods() {
 
 void bind_ops(nb::module_& m) {
   add_functions(m, kFunction);
+  add_functions(m, kFunction | kInplace, "", Form::inplace);
   nb::module_ nn =
       m.def_submodule("_nn", "Ops of nn.functional that aren't functions of the package.");
   add_functions(nn, kFunctional);
@@ -437,6 +454,7 @@ void bind_ops(nb::module_& m) {
         row["kinds"] = static_cast<int>(info->kinds);
       }
       row["numbers"] = op.numbers;
+      row["writes_as_function"] = writes_as_function(find_op(schema_of(op).name));
       rows.append(row);
     }
     return rows;

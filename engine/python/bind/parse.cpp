@@ -23,9 +23,9 @@ bool takes_number(const OpDef& op, const Schema& schema, std::size_t i) {
   if (std::find(std::begin(kOperands), std::end(kOperands), arg.name) == std::end(kOperands))
     return false;
   static constexpr std::string_view kNotBroadcast[] = {
-      "matmul",   "expand_as",   "view_as", "reshape_as", "type_as", "equal",
-      "dot",      "inner",       "outer",   "kron",       "cross",   "linear",
-      "allclose", "sum_to_size", "max",     "min",        "vdot",    "tensordot"};
+      "matmul",      "expand_as", "view_as", "reshape_as", "type_as",  "equal",  "isclose",
+      "dot",         "inner",     "outer",   "kron",       "cross",    "linear", "allclose",
+      "sum_to_size", "max",       "min",     "vdot",       "tensordot"};
   if (schema.name.starts_with("linalg_")) return false;
   const bool broadcasts = std::find(std::begin(kNotBroadcast), std::end(kNotBroadcast),
                                     schema.name) == std::end(kNotBroadcast);

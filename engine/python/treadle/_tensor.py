@@ -360,6 +360,11 @@ def _each(self: Tensor, callable: Callable[..., Any], *operands: Tensor) -> Tens
     return self.copy_(_C.tensor(made, dtype=self.dtype).reshape(self.shape))
 
 
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, which is dense; of another dtype a converted one."""
+    return self if dtype is None else self.to(dtype)
+
+
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the shapes are equal."""
     return self.shape == other.shape
@@ -552,7 +557,7 @@ METHODS = (
     set_, resize_, resize_as_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, __rdiv__, __div__, __idiv__, apply_, map_, map2_,
-    is_same_size,
+    to_dense, is_same_size,
 )  # fmt: skip
 
 
