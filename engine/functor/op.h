@@ -30,6 +30,7 @@
 //               After a condition: of the two values
 //   refuses     errors (Refusal below)
 //   bounds      scalars that are limits (Bound below)
+//   lacks_a     what PyTorch's error says that has no derivative for input 0
 //   saturates   true: scalars beyond the dtype's range become its nearest number
 // An optional scalar ("Scalar? min=None") that was left None: p.absent(k), for real numbers only;
 // its value is then the dtype's largest finite number.

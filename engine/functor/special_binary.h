@@ -101,6 +101,7 @@ struct Igamma : LacksA {
                              64,
                              kFloat,
                              0.1};
+  static constexpr Numbers number = Numbers::either;
   static constexpr const char* lacks_a = "igamma: input";
   template <class V>
   TREADLE_HD static V f(V a, V b) {
@@ -121,6 +122,7 @@ struct Igammac : LacksA {
                              64,
                              kFloat,
                              0.1};
+  static constexpr Numbers number = Numbers::either;
   static constexpr const char* lacks_a = "igammac: input";
   template <class V>
   TREADLE_HD static V f(V a, V b) {

@@ -147,8 +147,8 @@ Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, Format
 }
 Tensor type_as(const Tensor& self, const Tensor& other) { return to(self, other.dtype()); }
 template <DType T>
-Tensor to_fixed(const Tensor& self) {
-  return to(self, T);
+Tensor to_fixed(const Tensor& self, Format format) {
+  return in_format(self, T, false, format);
 }
 Tensor cpu(const Tensor& self) { return self; }
 Tensor sum_to_size(const Tensor& self, const Dims& size) {
@@ -182,30 +182,42 @@ std::span<const OpDef> copy_ops() {
                        "self in other's dtype.", kMethod),
       native<type_as>("type_as(Tensor self, Tensor other) -> Tensor", "self in other's dtype.",
                       kMethod),
-      native<to_fixed<DType::float32>>("float(Tensor(a) self) -> Tensor(a)", "self as float32.",
-                                       kMethod),
-      native<to_fixed<DType::float64>>("double(Tensor(a) self) -> Tensor(a)", "self as float64.",
-                                       kMethod),
-      native<to_fixed<DType::int64>>("long(Tensor(a) self) -> Tensor(a)", "self as int64.", kMethod,
-                                     false),
-      native<to_fixed<DType::boolean>>("bool(Tensor(a) self) -> Tensor(a)",
-                                       "self as bool: nonzero.", kMethod, false),
-      native<to_fixed<DType::float16>>("half(Tensor(a) self) -> Tensor(a)", "self as float16.",
-                                       kMethod),
-      native<to_fixed<DType::bfloat16>>("bfloat16(Tensor(a) self) -> Tensor(a)",
-                                        "self as bfloat16.", kMethod),
-      native<to_fixed<DType::complex64>>("cfloat(Tensor(a) self) -> Tensor(a)",
-                                         "self as complex64.", kMethod),
-      native<to_fixed<DType::complex128>>("cdouble(Tensor(a) self) -> Tensor(a)",
-                                          "self as complex128.", kMethod),
-      native<to_fixed<DType::int32>>("int(Tensor(a) self) -> Tensor(a)", "self as int32.", kMethod,
-                                     false),
-      native<to_fixed<DType::int16>>("short(Tensor(a) self) -> Tensor(a)", "self as int16.",
-                                     kMethod, false),
-      native<to_fixed<DType::int8>>("char(Tensor(a) self) -> Tensor(a)", "self as int8.", kMethod,
-                                    false),
-      native<to_fixed<DType::uint8>>("byte(Tensor(a) self) -> Tensor(a)", "self as uint8.", kMethod,
-                                     false),
+      native<to_fixed<DType::float32>>(
+          "float(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as float32.", kMethod),
+      native<to_fixed<DType::float64>>(
+          "double(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as float64.", kMethod),
+      native<to_fixed<DType::int64>>(
+          "long(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as int64.", kMethod, false),
+      native<to_fixed<DType::boolean>>(
+          "bool(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as bool: nonzero.", kMethod, false),
+      native<to_fixed<DType::float16>>(
+          "half(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as float16.", kMethod),
+      native<to_fixed<DType::bfloat16>>(
+          "bfloat16(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as bfloat16.", kMethod),
+      native<to_fixed<DType::complex64>>(
+          "cfloat(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as complex64.", kMethod),
+      native<to_fixed<DType::complex128>>(
+          "cdouble(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as complex128.", kMethod),
+      native<to_fixed<DType::int32>>(
+          "int(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)", "self as int32.",
+          kMethod, false),
+      native<to_fixed<DType::int16>>(
+          "short(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as int16.", kMethod, false),
+      native<to_fixed<DType::int8>>(
+          "char(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)", "self as int8.",
+          kMethod, false),
+      native<to_fixed<DType::uint8>>(
+          "byte(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as uint8.", kMethod, false),
       native<cpu>("cpu(Tensor(a) self) -> Tensor(a)", "self on the CPU.", kMethod),
       native<sum_to_size>("sum_to_size(Tensor self, int[] size) -> Tensor",
                           "The inverse of expand: sums down to size.", kMethod),

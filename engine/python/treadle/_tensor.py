@@ -148,17 +148,6 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     raise NotImplementedError("cuda(): this build of treadle has only the cpu device")
 
 
-def _caster(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
-    target = _C._dtype(dtype)
-
-    def cast(self: Tensor) -> Tensor:
-        return self.to(target)
-
-    cast.__name__ = cast.__qualname__ = name
-    cast.__doc__ = f"The tensor as {dtype}; itself if it is that already."
-    return cast
-
-
 # --- NumPy and DLPack -----------------------------------------------------------------------------
 
 
@@ -360,11 +349,6 @@ def _each(self: Tensor, callable: Callable[..., Any], *operands: Tensor) -> Tens
     return self.copy_(_C.tensor(made, dtype=self.dtype).reshape(self.shape))
 
 
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense; of another dtype a converted one."""
-    return self if dtype is None else self.to(dtype)
-
-
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the shapes are equal."""
     return self.shape == other.shape
@@ -557,18 +541,13 @@ METHODS = (
     set_, resize_, resize_as_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, __rdiv__, __div__, __idiv__, apply_, map_, map2_,
-    to_dense, is_same_size,
+    is_same_size,
 )  # fmt: skip
 
 
 def install() -> None:
     for method in METHODS:
         setattr(Tensor, method.__name__, method)
-    for name, dtype in (
-        ("half", "float16"), ("bfloat16", "bfloat16"), ("int", "int32"), ("short", "int16"),
-        ("char", "int8"),
-    ):  # fmt: skip
-        setattr(Tensor, name, _caster(name, dtype))
     Tensor.__torch_function__ = classmethod(__torch_function__)
     for made in _C._return_types.values():
         made.__repr__ = _result_repr
