@@ -138,6 +138,27 @@ struct Resize {
   std::int64_t rank;
 };
 
+// Bytes are rounded after each dimension, and weights are whole multiples of a power of two: as
+// PyTorch, whose 16-bit arithmetic this follows.
+Tensor resize_bytes(const Resize& r, const Tensor& input, const std::vector<AlongDim>& maps) {
+  const NoGrad off;
+  Tensor out = to(detach(input), DType::int64);
+  for (const AlongDim& m : maps) {
+    double most = 0;
+    for (const double w : m.taps->weight) most = std::max(most, w);
+    int bits = 0;
+    while (bits < 22 && static_cast<int>(0.5 + most * (1 << (bits + 1))) < 1 << 15) ++bits;
+    auto taps = std::make_shared<Taps>(*m.taps);
+    for (double& w : taps->weight) w = std::trunc(w * (1 << bits) + (w < 0 ? -0.5 : 0.5));
+    const Tensor sum = resample_dims(r.name, out, {{m.dim, taps}});
+    const Tensor half = Tensor::wrapped(std::int64_t{1} << (bits - 1));
+    const Tensor whole = floor_divide(add(sum, half), Tensor::wrapped(std::int64_t{1} << bits));
+    out = minimum(maximum(whole, Tensor::wrapped(std::int64_t{0})),
+                  Tensor::wrapped(std::int64_t{255}));
+  }
+  return to(out, DType::uint8);
+}
+
 Tensor resize(const Resize& r, const Tensor& input, const Dims& size, bool align,
               const std::optional<std::vector<double>>& scales) {
   const std::int64_t n = r.rank;
@@ -172,11 +193,7 @@ Tensor resize(const Resize& r, const Tensor& input, const Dims& size, bool align
     maps.push_back({d + 2, std::make_shared<const Taps>(
                                taps_of(r.mode, input.shape()[d + 2], size[d], align, scale))});
   }
-  if (input.dtype() == DType::uint8) {  // whole numbers, rounded
-    const Tensor wide = resample_dims(r.name, to(input, DType::float32), maps);
-    const Tensor cut = minimum(maximum(floor(add(wide, Tensor(0.5))), Tensor(0.0)), Tensor(255.0));
-    return to(cut, DType::uint8);
-  }
+  if (input.dtype() == DType::uint8) return resize_bytes(r, input, maps);
   if (!is_floating(input.dtype())) no_implementation(input.dtype(), r.name);
   return resample_dims(r.name, input, maps);
 }

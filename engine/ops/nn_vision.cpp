@@ -569,9 +569,6 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, std::int64_t interp
   }
   const auto mode = static_cast<Sampling>(interpolation_mode);
   const auto outside = static_cast<Outside>(padding_mode);
-  if (mode == Sampling::bicubic && n == 3) {
-    fail(ErrorKind::runtime, "grid_sampler(): bicubic interpolation only supports 4D input");
-  }
   Points s;
   s.batch = input.size(0);
   s.channels = input.size(1);

@@ -210,7 +210,7 @@ def multi_head_attention_forward(
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v must be given together")
 
-    q = q.view(length, batch * num_heads, head).transpose(0, 1)
+    q = q.reshape(length, batch * num_heads, head).transpose(0, 1)
     given = []
     for name, static, own in (("static_k", static_k, k), ("static_v", static_v, v)):
         if static is None:
@@ -261,9 +261,9 @@ def multi_head_attention_forward(
         else:
             attn_mask = attn_mask.view(batch, num_heads, -1, source)
     out = scaled_dot_product_attention(
-        q.view(batch, num_heads, length, head),
-        k.view(batch, num_heads, source, head),
-        v.view(batch, num_heads, source, head),
+        q.reshape(batch, num_heads, length, head),
+        k.reshape(batch, num_heads, source, head),
+        v.reshape(batch, num_heads, source, head),
         attn_mask,
         dropout_p,
         is_causal and attn_mask is None,

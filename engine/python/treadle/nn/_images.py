@@ -202,8 +202,8 @@ def grid_sample(
     """input (N, C, *) at the points of grid (N, *, d), of which -1 and 1 are the borders.
 
     The last entries of a point are (x, y) or (x, y, z): x counts along the last dimension. mode:
-    "bilinear", "nearest" or "bicubic" (4-D only); padding_mode, for points outside: "zeros",
-    "border" or "reflection".
+    "bilinear", "nearest" or "bicubic"; padding_mode, for points outside: "zeros", "border" or
+    "reflection".
     """
     if mode not in _SAMPLING:
         raise ValueError(

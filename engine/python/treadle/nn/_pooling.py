@@ -64,6 +64,8 @@ def _filled(output_size: OptionalSizes, input: Tensor, rank: int) -> list[int]:
         raise ValueError(
             f"Input dimension should be at least {len(output_size) + 1}, got {input.dim()}"
         )
+    if len(output_size) != rank:
+        raise RuntimeError(f"output_size must have {rank} elements, got {len(output_size)}")
     sizes = input.shape[-len(output_size) :]
     return [
         int(size) if given is None else given
