@@ -107,6 +107,7 @@ Tensor pdist(const Tensor& self, double p) {
   const DType wide = compute_dtype(self.dtype());
   if (wide != self.dtype()) return to(pdist(to(self, wide), p), self.dtype());
   const std::int64_t n = self.size(0);
+  product({n, n});  // throws if that overflows
   // Row by row above the diagonal.
   const std::int64_t pairs = n < 2 ? 0 : n * (n - 1) / 2;
   const Tensor place = Tensor::empty({pairs}, DType::int64);
@@ -179,7 +180,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
       mm(reshape(input1, {rows, n1}), reshape(transpose(weight, 0, 1), {n1, outputs * n2}));
   const Tensor both = mul(reshape(left, {rows, outputs, n2}), reshape(input2, {rows, 1, n2}));
   shape.push_back(outputs);
-  const Tensor out = reshape(sum(both, {2}), shape);
+  const Tensor out = reshape(sum(both, {2}, false, both.dtype()), shape);
   return bias.defined() ? add(out, bias) : out;
 }
 

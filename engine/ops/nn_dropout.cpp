@@ -1,7 +1,5 @@
 // The dropout family besides dropout itself (random.cpp): of whole channels, and the kind that
 // keeps mean and variance (alpha dropout, for SELU).
-#include "engine/core/iter.h"
-#include "engine/core/random.h"
 #include "engine/ops/nn_util.h"
 
 namespace treadle {
@@ -31,14 +29,9 @@ Noise noise(const Tensor& input, double p, bool train, bool feature, bool alpha)
     Dims shape(input.dim(), 1);
     shape[0] = input.size(0);
     shape[1] = input.size(1);
-    keep = keep_mask(input, shape, p);
+    keep = keep_mask(shape, input.dtype(), p);
   } else {
-    // Drawn in the order of memory.
-    const Tensor* in = &input;
-    keep = allocate_like(input.shape(), input.dtype(), std::span(&in, 1));
-    default_generator().draw([&](RandomState& state) {
-      fill_bernoulli(state, keep.dtype(), keep.data(), keep.numel(), 1 - p);
-    });
+    keep = keep_mask_like(input, p);
   }
   if (!alpha) return {div(keep, Tensor(1 - p)), Tensor()};
   constexpr double kAlpha = 1.7580993408473766;  // SELU's scale times its alpha
@@ -70,7 +63,7 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
   Tensor keep;
   {
     const NoGrad off;
-    keep = keep_mask(Tensor::empty({}, compute_dtype(input.dtype())), input.shape(), p);
+    keep = keep_mask(input.shape(), DType::float32, p);
     keep = ne(keep, Tensor(0.0));
   }
   const double scale = p == 1 ? 0 : 1 / (1 - p);

@@ -82,6 +82,13 @@ Dims channel_shape(const Tensor& x) {
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
+// Statistics have the dtype of the input, or of weights that are wider.
+DType stat_dtype(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const bool wider = (weight.defined() && weight.dtype() != x.dtype()) ||
+                     (bias.defined() && bias.dtype() != x.dtype());
+  return wider ? compute_dtype(x.dtype()) : x.dtype();
+}
+
 // --- over the last dimensions --------------------------------------------------------------------
 
 std::pair<std::int64_t, std::int64_t> rows_of(const Tensor& input, const Dims& normalized_shape,
@@ -123,7 +130,9 @@ Three native_layer_norm(const Tensor& input, const Dims& normalized_shape, const
   Dims stats = input.shape();
   for (std::int64_t i = 0; i < normalized_shape.size(); ++i) stats[input.dim() - 1 - i] = 1;
   const Tensor out = affine(reshape(n.x, input.shape()), weight, bias, normalized_shape);
-  return {to(out, input.dtype()), reshape(n.mean, stats), reshape(n.rstd, stats)};
+  const DType kept = stat_dtype(input, weight, bias);
+  return {to(out, input.dtype()), to(reshape(n.mean, stats), kept),
+          to(reshape(n.rstd, stats), kept)};
 }
 Tensor layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps, bool) {
@@ -168,7 +177,10 @@ Three batch_normed(const Tensor& input, const Tensor& weight, const Tensor& bias
                    const Tensor& running_mean, const Tensor& running_var, bool training,
                    double momentum, double eps) {
   check_floating(input, "batch_norm");
-  if (input.numel() == 0 && input.dim() < 2) return {clone(input), Tensor(), Tensor()};
+  if (input.numel() == 0 && input.dim() < 2) {
+    const Tensor nothing = Tensor::empty({0}, compute_dtype(input.dtype()));
+    return {clone(input), nothing, nothing};
+  }
   if (input.dim() < 2) {
     fail(ErrorKind::runtime, "batch_norm: expected input with at least 2 dimensions, but got " +
                                  to_string(input.shape()));
@@ -213,12 +225,13 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
 Three native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                         const Tensor& running_mean, const Tensor& running_var, bool training,
                         double momentum, double eps) {
-  Three all = batch_normed(input, weight, bias, running_mean, running_var, training, momentum, eps);
+  const Three all =
+      batch_normed(input, weight, bias, running_mean, running_var, training, momentum, eps);
+  const DType kept = stat_dtype(input, weight, bias);
   if (!training) {
-    std::get<1>(all) = Tensor::empty({0}, compute_dtype(input.dtype()));
-    std::get<2>(all) = Tensor::empty({0}, compute_dtype(input.dtype()));
+    return {std::get<0>(all), Tensor::empty({0}, kept), Tensor::empty({0}, kept)};
   }
-  return all;
+  return {std::get<0>(all), to(std::get<1>(all), kept), to(std::get<2>(all), kept)};
 }
 
 Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
@@ -282,14 +295,21 @@ Three grouped(const Tensor& input, const Tensor& weight, const Tensor& bias, std
       reshape(n.x,
               {batch, channels, channels * batch == 0 ? 0 : input.numel() / (channels * batch)}),
       weight, bias, {1, channels, 1});
-  return {to(reshape(out, input.shape()), input.dtype()), reshape(n.mean, {batch, groups}),
-          reshape(n.rstd, {batch, groups})};
+  const DType kept = stat_dtype(input, weight, bias);
+  return {to(reshape(out, input.shape()), input.dtype()),
+          to(reshape(n.mean, {batch, groups}), kept), to(reshape(n.rstd, {batch, groups}), kept)};
 }
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const Tensor& weight,
                   const Tensor& bias, double eps, bool) {
   if (input.dim() < 2) {
     fail(ErrorKind::runtime, "Expected at least 2 dimensions for input tensor but received " +
                                  std::to_string(input.dim()));
+  }
+  for (std::int64_t d = 1; d < input.dim(); ++d) {
+    if (input.shape()[d] == 0) {
+      fail(ErrorKind::runtime, d == 1 ? "Expected number of channels to be greater than 0, got 0"
+                                      : "Expected HxW to be greater than 0, got 0");
+    }
   }
   return std::get<0>(grouped(input, weight, bias, input.size(0), input.size(1), num_groups, eps));
 }

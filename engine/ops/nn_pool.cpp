@@ -181,9 +181,7 @@ Dims adaptive_size(const Named& op, const Tensor& self, const Dims& output_size)
   Dims shape = self.shape();
   for (std::int64_t i = 0; i < op.rank; ++i) {
     shape[self.dim() - op.rank + i] = size[i];
-    if (size[i] > std::int64_t{1} << 31) {
-      fail(ErrorKind::runtime, std::string(op.name) + "(): output_size is too large");
-    }
+    check_table_size(op.name, size[i]);
   }
   product(shape);
   return size;

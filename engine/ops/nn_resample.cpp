@@ -40,6 +40,14 @@ Tensor resample_dims(const char* name, const Tensor& x, const std::vector<AlongD
       [run](const Tensor& t) { return run(t, true); });
 }
 
+void check_table_size(const char* op, std::int64_t outputs) {
+  constexpr std::int64_t kMost = 1 << 24;
+  if (outputs <= kMost) return;
+  fail(ErrorKind::runtime, std::string(op) + ": an output size of " + std::to_string(outputs) +
+                               " is too large; at most " + std::to_string(kMost) +
+                               " are supported in one dimension");
+}
+
 namespace {
 
 enum class Mode : std::uint8_t { nearest, nearest_exact, linear, cubic, linear_aa, cubic_aa };
@@ -180,10 +188,8 @@ Tensor resize(const Resize& r, const Tensor& input, const Dims& size, bool align
   }
   Dims shape = input.shape();
   for (std::int64_t d = 0; d < n; ++d) shape[d + 2] = size[d];
-  if (product(shape) > std::int64_t{1} << 48) {
-    fail(ErrorKind::memory, std::string(r.name) + ": an output of size " + to_string(shape) +
-                                " doesn't fit in memory");
-  }
+  product(shape);
+  for (const std::int64_t s : size) check_table_size(r.name, s);
   std::vector<AlongDim> maps;
   for (std::int64_t d = n - 1; d >= 0; --d) {
     std::optional<double> scale;

@@ -17,4 +17,7 @@ struct AlongDim {
 // int64.
 Tensor resample_dims(const char* name, const Tensor& x, const std::vector<AlongDim>& maps);
 
+// Throws Error{runtime} for more outputs in one dimension than a table of weights is made for.
+void check_table_size(const char* op, std::int64_t outputs);
+
 }  // namespace treadle

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/core/iter.h"
 #include "engine/core/random.h"
 
 namespace treadle {
@@ -70,7 +71,8 @@ Tensor p_norm_gradient(const Tensor& v, const Tensor& norm, const Tensor& g, dou
                        std::uint64_t mask) {
   if (p == 0) return mul(v, Tensor(0.0));
   const Tensor at_zero = eq(norm, Tensor(0.0));
-  if (p == 2) return mul(v, masked_fill(div(g, norm), at_zero, Tensor(0.0)));
+  const Tensor safe = masked_fill(norm, at_zero, Tensor(1.0));  // no NaN in second derivatives
+  if (p == 2) return mul(v, masked_fill(div(g, safe), at_zero, Tensor(0.0)));
   const Tensor size = abs(v);
   if (p == 1) return mul(direction(v, size), g);
   if (std::isinf(p)) {
@@ -85,8 +87,7 @@ Tensor p_norm_gradient(const Tensor& v, const Tensor& norm, const Tensor& g, dou
   const Tensor zero = eq(size, Tensor(0.0));
   const Tensor power =
       masked_fill(pow(masked_fill(size, zero, Tensor(1.0)), Tensor(p - 1)), zero, Tensor(0.0));
-  const Tensor scale = masked_fill(
-      div(g, pow(masked_fill(norm, at_zero, Tensor(1.0)), Tensor(p - 1))), at_zero, Tensor(0.0));
+  const Tensor scale = masked_fill(div(g, pow(safe, Tensor(p - 1))), at_zero, Tensor(0.0));
   return mul(mul(direction(v, size), power), scale);
 }
 
@@ -121,12 +122,22 @@ Tensor p_norm(const Tensor& x, double p, const Dims& dim, bool keepdim) {
   return out;
 }
 
-Tensor keep_mask(const Tensor& like, const Dims& shape, double p) {
-  const Tensor out = Tensor::empty(shape, like.dtype());
+// The stream doesn't depend on the dtype: others than float32 and float64 are converted.
+static Tensor drawn_mask(const Tensor& place, DType dtype, double p) {
   default_generator().draw([&](RandomState& state) {
-    fill_bernoulli(state, out.dtype(), out.data(), out.numel(), 1 - p);
+    fill_bernoulli(state, place.dtype(), place.data(), place.numel(), 1 - p);
   });
-  return out;
+  return place.dtype() == dtype ? place : cast(place, dtype);
+}
+static DType mask_dtype(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
+
+Tensor keep_mask(const Dims& shape, DType dtype, double p) {
+  return drawn_mask(Tensor::empty(shape, mask_dtype(dtype)), dtype, p);
+}
+Tensor keep_mask_like(const Tensor& t, double p) {
+  const Tensor* in = &t;
+  return drawn_mask(allocate_like(t.shape(), mask_dtype(t.dtype()), std::span(&in, 1)), t.dtype(),
+                    p);
 }
 
 }  // namespace treadle

@@ -20,7 +20,7 @@ inline DType compute_dtype(DType dtype) { return is_short_float(dtype) ? DType::
 // Contiguous, without tape.
 inline Tensor dense(const Tensor& t) {
   const NoGrad off;
-  return contiguous(detach(t));
+  return contiguous(resolve(detach(t)));
 }
 
 inline std::string scalar_name(DType dtype) { return std::string(info(dtype).scalar); }
@@ -63,7 +63,9 @@ Tensor p_norm_gradient(const Tensor& x, const Tensor& norm, const Tensor& g, dou
                        std::uint64_t mask);
 
 Tensor dropout(const Tensor& input, double p, bool train);  // random.cpp
-// 1 with probability 1 - p, else 0, in the shape of `like`; draws from the default generator.
-Tensor keep_mask(const Tensor& like, const Dims& shape, double p);
+// 1 with probability 1 - p, else 0, in `shape` and `dtype`; draws from the default generator.
+Tensor keep_mask(const Dims& shape, DType dtype, double p);
+// The same in the shape, layout and dtype of `t`, drawn in the order of its memory.
+Tensor keep_mask_like(const Tensor& t, double p);
 
 }  // namespace treadle

@@ -208,8 +208,7 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   Tensor noise;
   {
     const NoGrad off;
-    noise = bernoulli_p(like(input, {}), 1 - p, nullptr);
-    div_(noise, Tensor(1 - p));
+    noise = div(keep_mask_like(input, p), Tensor(1 - p));
   }
   return mul(input, noise);
 }
@@ -217,11 +216,15 @@ Tensor dropout(const Tensor& input, double p, bool train) {
 namespace {
 
 void dropout_inplace(const Tensor& input, double p, bool train) {
+  if (!(p >= 0 && p <= 1)) {
+    fail(ErrorKind::runtime,
+         "dropout probability has to be between 0 and 1, but got " + std::to_string(p));
+  }
   if (p == 0 || !train) return;
   Tensor noise;
   {
     const NoGrad off;
-    noise = div_(bernoulli_p(like(input, {}), 1 - p, nullptr), Tensor(p == 1 ? 1.0 : 1 - p));
+    noise = div(keep_mask_like(input, p), Tensor(p == 1 ? 1.0 : 1 - p));
   }
   mul_(input, noise);
 }

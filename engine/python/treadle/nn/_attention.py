@@ -318,7 +318,10 @@ def gumbel_softmax(
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -_C.empty_like(logits).exponential_().log()
+    dtype = _C.float64 if logits.dtype == _C.float64 else _C.float32
+    # An exponential number, above 0, is -log(1 - u).
+    exponential = -(-_C.rand(logits.shape, dtype=dtype)).log1p()
+    noise = (-(exponential + 1e-38).log()).to(logits.dtype)
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft

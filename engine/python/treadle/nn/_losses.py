@@ -204,30 +204,17 @@ def linear_cross_entropy(
 ) -> Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target).
 
-    input (*, features) with targets (*), or with probabilities (*, classes). options: how PyTorch
-    divides the work; of no consequence here.
+    linear_weight (C, *, features): each class has a score for each place in *, hence scores (N, C,
+    *). ignore_index: -100 if None. options: how PyTorch divides the work; of no consequence here.
     """
-    if not input.is_floating_point():
-        raise ValueError(f"Expected input of floating point dtype, got {input.dtype}")
-    scores = _nn.linear(input, linear_weight, linear_bias)
-    classes = scores.size(-1)
-    if scores.dim() > 2:
-        if target.is_floating_point():
-            target = target.reshape(-1, classes)
-        else:
-            shape = target.shape
-            loss = cross_entropy(
-                scores.reshape(-1, classes),
-                target.reshape(-1),
-                weight,
-                ignore_index=-100 if ignore_index is None else ignore_index,
-                reduction=reduction,
-                label_smoothing=label_smoothing,
-            )
-            return loss.reshape(shape) if reduction == "none" else loss
-        scores = scores.reshape(-1, classes)
+    classes, *places, features = linear_weight.shape
+    scores = _nn.linear(
+        input,
+        linear_weight.reshape(-1, features),
+        None if linear_bias is None else linear_bias.reshape(-1),
+    )
     return cross_entropy(
-        scores,
+        scores.reshape([*input.shape[:-1], classes, *places]),
         target,
         weight,
         ignore_index=-100 if ignore_index is None else ignore_index,

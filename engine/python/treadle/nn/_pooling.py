@@ -234,7 +234,8 @@ def _fractional(
         ]
     if samples is None:
         batch = 1 if input.dim() == rank + 1 else input.size(0)
-        samples = _C.rand([batch, input.size(-rank - 1), rank], dtype=input.dtype)
+        wide = _C.float64 if input.dtype == _C.float64 else _C.float32
+        samples = _C.rand([batch, input.size(-rank - 1), rank], dtype=wide).to(input.dtype)
     pool = _nn.fractional_max_pool2d if rank == 2 else _nn.fractional_max_pool3d
     return pool(input, kernel_size, output_size, samples)
 
