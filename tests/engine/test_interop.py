@@ -413,3 +413,13 @@ def test_generators_pickle():
 )
 def test_complex_numbers_print(data, text):
     assert repr(E.tensor(data)) == text
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_16_bit_random_numbers_are_float32s_rounded(name):
+    dtype = getattr(E, name)
+    E.manual_seed(5)
+    short = E.rand(5, dtype=dtype), E.randn(16, dtype=dtype)
+    E.manual_seed(5)
+    wide = E.rand(5), E.randn(16)
+    assert all(E.equal(s, w.to(dtype)) for s, w in zip(short, wide))

@@ -1,5 +1,6 @@
 #include "engine/backend/cpu/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "engine/core/dtype.h"
 #include "engine/core/error.h"
+#include "engine/core/visit.h"
 #include "engine/functor/math.h"
 
 namespace treadle {
@@ -74,6 +76,26 @@ double next_normal(RandomState& state, double mean, double deviation) {
        '"' + std::string(op) + "\" not implemented for '" + std::string(info(dtype).scalar) + "'");
 }
 
+// 16-bit floats: float32's numbers, rounded. In blocks, each of them is drawn when its turn comes,
+// so that a last one that overlaps takes the words after the others.
+template <class T>
+void fill_short_normal(RandomState& state, T* data, std::int64_t n, double mean, double deviation,
+                       bool blocks) {
+  if (!blocks) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      data[i] = convert<T>(static_cast<float>(next_normal(state, mean, deviation)));
+    }
+    return;
+  }
+  constexpr std::int64_t block = 16;
+  for (std::int64_t done = 0; done < n; done += block) {
+    float x[block];
+    normal_blocks(state, x, block, static_cast<float>(mean), static_cast<float>(deviation));
+    T* out = data + std::min(done, n - block);
+    for (int i = 0; i < block; ++i) out[i] = convert<T>(x[i]);
+  }
+}
+
 // Calls fn with a typed pointer to `data`.
 template <class Fn>
 void with_float(const char* op, DType dtype, char* data, const Fn& fn) {
@@ -112,6 +134,16 @@ std::int64_t first_bad(const T* p, std::int64_t n) {
 
 void fill_uniform(RandomState& state, DType dtype, char* data, std::int64_t n, double from,
                   double to) {
+  if (dtype == DType::float16 || dtype == DType::bfloat16) {  // float32's numbers, rounded
+    return visit_any(dtype, "uniform_", [&](auto zero) {
+      using T = decltype(zero);
+      T* x = reinterpret_cast<T*>(data);
+      const auto low = static_cast<float>(from), high = static_cast<float>(to);
+      for (std::int64_t i = 0; i < n; ++i) {
+        x[i] = convert<T>(scaled(uniform01<float>(state.engine), low, high));
+      }
+    });
+  }
   with_float("uniform_", dtype, data, [&]<class T>(T* x) {
     const T low = static_cast<T>(from), high = static_cast<T>(to);
     for (std::int64_t i = 0; i < n; ++i) x[i] = scaled(uniform01<T>(state.engine), low, high);
@@ -120,6 +152,13 @@ void fill_uniform(RandomState& state, DType dtype, char* data, std::int64_t n, d
 
 void fill_normal(RandomState& state, DType dtype, char* data, std::int64_t n, double mean,
                  double deviation, NormalStream stream) {
+  if (dtype == DType::float16 || dtype == DType::bfloat16) {
+    return visit_any(dtype, "normal_", [&](auto zero) {
+      using T = decltype(zero);
+      fill_short_normal(state, reinterpret_cast<T*>(data), n, mean, deviation,
+                        n >= 16 && stream == NormalStream::by_length);
+    });
+  }
   with_float("normal_", dtype, data, [&]<class T>(T* x) {
     if (n >= 16 && stream == NormalStream::by_length) {
       return normal_blocks(state, x, n, static_cast<T>(mean), static_cast<T>(deviation));

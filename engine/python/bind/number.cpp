@@ -234,7 +234,8 @@ namespace {
 // own, where for + it makes an array.
 template <Binary F, const Names* N>
 PyObject* equality_slot(PyObject* a, PyObject* b) {
-  if (is_tensor(b) || !PyObject_CheckBuffer(b) || PyBytes_Check(b) || PyByteArray_Check(b)) {
+  if (is_tensor(b) || !PyObject_CheckBuffer(b) || !PySequence_Check(b) || PyBytes_Check(b) ||
+      PyByteArray_Check(b)) {
     return binary_slot<F, N>(a, b);
   }
   return guarded([&] { return wrap(run(*Borrowed(a), share_buffer(b, "=="), F)); });

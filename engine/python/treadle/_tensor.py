@@ -201,9 +201,10 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def __array_wrap__(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Any:
-    if array.dtype == bool:  # NumPy's comparisons give bool arrays
+    if (
+        array.dtype == bool
+    ):  # NumPy's comparisons give bool arrays, which are bytes here as in PyTorch
         array = array.astype("uint8")
-        return _C.as_tensor(array).to(_C._dtype("bool"))
     return _C.as_tensor(array)
 
 
