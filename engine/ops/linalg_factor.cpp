@@ -362,7 +362,7 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
          "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32");
   }
   check_square(lu, "torch.linalg.lu_solve");
-  check_matrix(b, "torch.linalg.lu_solve", "B");
+  check_matrix(b, "linalg.lu_solve", "B");
   check_solvable_shapes(lu, b, left, "linalg.lu_solve");
   const std::int64_t n = lu.size(-1);
   if (pivots.dim() < 1 || pivots.size(-1) != n) {

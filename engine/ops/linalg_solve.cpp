@@ -13,7 +13,9 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper_triangle, b
   check_square(a, kName);
   check_matrix(b, kName, "B");
   check_solvable_shapes(a, b, left, kName);
-  check_same_dtype(a, b, kName, "A", "B");
+  if (a.dtype() != b.dtype()) {  // the result has A's dtype, as in PyTorch
+    return solve_triangular(a, to(b, a.dtype()), upper_triangle, left, unitriangular);
+  }
   Tensor x;
   {
     const NoGrad off;

@@ -1,6 +1,9 @@
 """Linear algebra: values against NumPy, derivatives against differences, PyTorch's errors."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -403,3 +406,43 @@ def test_low_rank():
     close(w, np.linalg.eigvalsh(s)[::-1][:2], 1e3)
     w, v = E.lobpcg(t(s), 2, B=t(np.diag(np.arange(1.0, 31))), largest=False, tol=1e-10)
     close(t(s) @ v, (t(np.diag(np.arange(1.0, 31))) @ v * w).numpy(), 1e5)
+
+
+PLAIN = """
+import numpy as np, treadle as E
+L = E.linalg
+for dtype in (np.float32, np.complex128):
+    x = np.random.default_rng(0).standard_normal((2, 5, 5)).astype(dtype)
+    if dtype == np.complex128:
+        x = x + 1j * x[::-1]
+    s = x @ np.conj(np.swapaxes(x, -1, -2)) + np.eye(5, dtype=dtype)
+    a, p = E.from_numpy(x), E.from_numpy(s)
+    tolerance = dict(rtol=1e-3, atol=1e-4)
+    assert np.allclose(L.inv(a), np.linalg.inv(x), **tolerance)
+    assert np.allclose(L.solve(a, a, left=False), np.eye(5), **tolerance)
+    assert np.allclose(L.cholesky(p), np.linalg.cholesky(s), **tolerance)
+    assert np.allclose(E.cholesky_solve(a, L.cholesky(p)), np.linalg.solve(s, x), **tolerance)
+    for part in (x[:, :3].copy(), x[:, :, :3].copy()):
+        q, r = L.qr(E.from_numpy(part))
+        assert np.allclose(q @ r, part, **tolerance)
+        assert np.allclose(q.mH @ q, np.eye(3), **tolerance)
+    h, tau = E.geqrf(a)
+    for left in (True, False):
+        turned = E.ormqr(h, tau, a, left=left)
+        assert np.allclose(E.ormqr(h, tau, turned, left=left, transpose=True), x, **tolerance)
+    assert np.allclose(L.det(a), np.linalg.det(x), **tolerance)
+try:
+    L.svd(E.eye(2))
+except RuntimeError as e:
+    assert str(e).startswith("linalg.svd needs LAPACK") and "TREADLE_OPENBLAS" in str(e), e
+else:
+    raise AssertionError("svd without LAPACK")
+"""
+
+
+def test_without_a_library():
+    environment = {**os.environ, "TREADLE_OPENBLAS": "none"}
+    found = subprocess.run(
+        [sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -86,8 +87,14 @@ bool have(Routine r) {
 template <class T>
 void require(Routine r, const char* what) {
   if (have<T>(r)) return;
+  // "linalg_svd_cpu", as PyTorch names it where a dtype is missing, is linalg.svd.
+  std::string op = what;
+  for (const std::string_view end : {"_cpu", "_out", "_kernel"}) {
+    if (op.ends_with(end)) op.resize(op.size() - end.size());
+  }
+  if (op.starts_with("linalg_")) op[6] = '.';
   fail(ErrorKind::runtime,
-       std::string(what) + " needs LAPACK, which this process lacks: " + blas::description() +
+       op + " needs LAPACK, which this process lacks: " + blas::description() +
            ". Let TREADLE_OPENBLAS name the libscipy_openblas.so of the package scipy-openblas32");
 }
 
