@@ -155,7 +155,9 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
                                  std::string(info(imag.dtype()).scalar) + " for second argument");
   }
   const Dims shape = broadcast_shapes(real.shape(), imag.shape());
-  return view_as_complex(stack({expand(real, shape), expand(imag, shape)}, -1));
+  const Tensor out = view_as_complex(stack({expand(real, shape), expand(imag, shape)}, -1));
+  if (GradMeta* m = out.impl()->grad_meta) m->view.reset();  // of what nobody else has
+  return out;
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
   return complex(mul(abs, cos(angle)), mul(abs, sin(angle)));

@@ -257,6 +257,10 @@ Tensor expand(const Tensor& self, const Dims& size, bool) {
     }
     if (from >= 0 && shape[i] == have) strides[i] = self.strides()[from];
   }
+  // New dimensions of size 1 get the strides that unsqueeze() gives them.
+  for (std::int64_t i = shift - 1; i >= 0; --i) {
+    if (shape[i] == 1) strides[i] = i + 1 < size.size() ? shape[i + 1] * strides[i + 1] : 1;
+  }
   product(shape);  // elements that share memory need none, but their number must fit
   const Tensor out = make_view(self, std::move(shape), std::move(strides), self.impl()->offset);
   if (needs_tape({&self})) {

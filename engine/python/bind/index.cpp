@@ -55,7 +55,28 @@ Tensor at(const Tensor& t, std::int64_t dim, std::int64_t index, std::int64_t or
   return select(t, dim, index);
 }
 
+// A list that holds anything but numbers counts as a tuple: x[[i, j]] is x[i, j], as PyTorch (no
+// longer NumPy) has it.
+bool is_tuple_in_disguise(PyObject* index) {
+  constexpr Py_ssize_t kMost = 32;
+  if (!PyList_Check(index) || PyList_Size(index) >= kMost) return false;
+  for (Py_ssize_t i = 0; i < PyList_Size(index); ++i) {
+    PyObject* item = PyList_GetItem(index, i);
+    if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || is_tensor(item) ||
+        is_sequence_index(item)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Indexed apply_index(const Tensor& self, PyObject* index) {
+  nb::object unpacked;
+  if (is_tuple_in_disguise(index)) {
+    unpacked = nb::steal(PySequence_Tuple(index));
+    if (!unpacked.is_valid()) raise_python();
+    index = unpacked.ptr();
+  }
   const bool tuple = PyTuple_Check(index);
   const Py_ssize_t count = tuple ? PyTuple_Size(index) : 1;
   std::vector<nb::object> converted;  // lists and arrays, by their position

@@ -91,6 +91,7 @@ _C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # where PyTorch 
 
 _SUBMODULES = (
     "__config__",
+    "_utils",
     "autograd",
     "fft",
     "functional",

@@ -32,6 +32,12 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> _C.Size:
     """The shape that tensors of these shapes broadcast to. RuntimeError if there is none."""
+    for s in shapes:
+        sequence = isinstance(s, (tuple, list))
+        if not all(isinstance(size, int) for size in (s if sequence else (s,))):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}"
+            )
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     rank = max((len(s) for s in sizes), default=0)
     result = [1] * rank

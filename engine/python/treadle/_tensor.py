@@ -471,7 +471,11 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_() to the sizes of another tensor."""
+    """resize_() to the sizes of another tensor; with preserve_format to its strides, too."""
+    if memory_format is _C.preserve_format:
+        resize_(self, the_template.shape)
+        self.data = self.detach().as_strided(the_template.shape, the_template.stride())
+        return self
     return resize_(self, the_template.shape, memory_format=memory_format)
 
 
