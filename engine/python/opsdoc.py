@@ -21,6 +21,9 @@ FUNCTION, METHOD, INPLACE, OUT, FUNCTIONAL, SUBMODULE = 1, 2, 4, 8, 16, 32
 
 # By name; for all overloads.
 DIFFERENCES = {
+    "as_strided_scatter": "the gradient of self is 0 inside the window; PyTorch's is 0 outside",
+    "gather": "sparse_grad is a hint without effect: gradients are dense",
+    "resize": "views keep the old memory when it has to grow; shared memory doesn't grow",
     "promote_types": "also of uint16, uint32 and uint64, as the array API standard has it",
     "from_numpy": "read-only arrays give tensors that refuse to be written",
     "sort": "always stable",
