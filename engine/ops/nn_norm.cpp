@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/backend/cpu/norm.h"
+#include "engine/ops/layout.h"
 #include "engine/ops/nn_util.h"
 
 namespace treadle {
@@ -78,6 +79,14 @@ Dims channel_shape(const Tensor& x) {
   Dims shape(x.dim(), 1);
   shape[1] = x.size(1);
   return shape;
+}
+
+// out in the dtype of input, and laid out like it if that is channels_last.
+Tensor as_input(const Tensor& out, const Tensor& input) {
+  const Tensor t = to(out, input.dtype());
+  if (!is_channels_last(input)) return t;
+  return contiguous(
+      t, input.dim() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d);
 }
 
 using Three = std::tuple<Tensor, Tensor, Tensor>;
@@ -201,7 +210,7 @@ Three batch_normed(const Tensor& input, const Tensor& weight, const Tensor& bias
     const Tensor rstd = rsqrt(add(wide(detach(running_var)), Tensor(eps)));
     const Tensor out =
         affine(mul(sub(x, reshape(mean, shape)), reshape(rstd, shape)), weight, bias, shape);
-    return {to(out, input.dtype()), mean, rstd};
+    return {as_input(out, input), mean, rstd};
   }
   const Tensor flat = by_channel(x);
   const Normed n = normed(flat, eps);
@@ -213,7 +222,7 @@ Three batch_normed(const Tensor& input, const Tensor& weight, const Tensor& bias
     follow(running_var, mul(n.var, Tensor(count / (count - 1))), momentum);
   }
   const Tensor out = affine(reshape(n.x, input.shape()), weight, bias, shape);
-  return {to(out, input.dtype()), n.mean, n.rstd};
+  return {as_input(out, input), n.mean, n.rstd};
 }
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
@@ -264,7 +273,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
     follow(running_var, mul(of_batch(n.var), Tensor(count / (count - 1))), momentum);
   }
   const Tensor out = affine(reshape(n.x, input.shape()), weight, bias, channel_shape(input));
-  return to(out, input.dtype());
+  return as_input(out, input);
 }
 
 Three grouped(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t batch,
@@ -296,8 +305,8 @@ Three grouped(const Tensor& input, const Tensor& weight, const Tensor& bias, std
               {batch, channels, channels * batch == 0 ? 0 : input.numel() / (channels * batch)}),
       weight, bias, {1, channels, 1});
   const DType kept = stat_dtype(input, weight, bias);
-  return {to(reshape(out, input.shape()), input.dtype()),
-          to(reshape(n.mean, {batch, groups}), kept), to(reshape(n.rstd, {batch, groups}), kept)};
+  return {as_input(reshape(out, input.shape()), input), to(reshape(n.mean, {batch, groups}), kept),
+          to(reshape(n.rstd, {batch, groups}), kept)};
 }
 Tensor group_norm(const Tensor& input, std::int64_t num_groups, const Tensor& weight,
                   const Tensor& bias, double eps, bool) {

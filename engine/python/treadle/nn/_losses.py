@@ -207,7 +207,16 @@ def linear_cross_entropy(
     linear_weight (C, *, features): each class has a score for each place in *, hence scores (N, C,
     *). ignore_index: -100 if None. options: how PyTorch divides the work; of no consequence here.
     """
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
     classes, *places, features = linear_weight.shape
+    if places and input.dim() < 2:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
+            f"requires batched input, (N, {features}), got unbatched {tuple(input.shape)}"
+        )
     scores = _nn.linear(
         input,
         linear_weight.reshape(-1, features),
