@@ -117,6 +117,7 @@ def test_forms_that_pytorch_refuses():
     x = xp.arange(6.0).reshape(2, 3)
     assert xp.max(x, keepdims=True).tolist() == [[5]]
     assert xp.min(x, axis=(0, 1)).item() == 0
+    assert xp.max(x, axis=0, keepdims=True).tolist() == [[3, 4, 5]]
     assert xp.prod(x + 1, axis=(0, 1)).item() == 720
     assert xp.concat([x, x], axis=None).shape == (12,)
     assert xp.flip(x).tolist() == [[5, 4, 3], [2, 1, 0]]

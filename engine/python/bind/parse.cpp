@@ -276,6 +276,9 @@ int find_argument(const Signature& s, Form form, PyObject* keyword) {
   const std::string given = string_of(keyword);
   for (const Alias& alias : kAliases) {
     if (given != alias.alias) continue;
+    // max(x, axis=0, keepdims=True) is the array API standard's: the values alone (_array_api.py).
+    const bool extremum = s.schema->name == "max" || s.schema->name == "min";
+    if (extremum && form == Form::function && alias.alias == "keepdims") continue;
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (form != Form::function && static_cast<int>(i) == s.self) continue;
       if (args[i].name == alias.name) return static_cast<int>(i);
