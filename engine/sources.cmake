@@ -12,14 +12,17 @@ set(treadle_sources
   core/ref.cpp
   core/storage.cpp
   core/tensor.cpp
+  ops/calculus.cpp
   ops/complex.cpp
   ops/composite.cpp
   ops/copy.cpp
   ops/creation.cpp
+  ops/distributions.cpp
   ops/einsum.cpp
   ops/elementwise.cpp
   ops/fft.cpp
   ops/gather.cpp
+  ops/histograms.cpp
   ops/index_more.cpp
   ops/indexing.cpp
   ops/layout.cpp
@@ -54,13 +57,18 @@ set(treadle_sources
   ops/random.cpp
   ops/reduce.cpp
   ops/reductions.cpp
+  ops/scans.cpp
   ops/scatter.cpp
   ops/schema.cpp
+  ops/segments.cpp
   ops/sequence.cpp
+  ops/sets.cpp
   ops/shape.cpp
   ops/signal.cpp
   ops/slices.cpp
+  ops/sorting.cpp
   ops/special.cpp
+  ops/statistics.cpp
   ops/strided.cpp
   ops/table.cpp
   ops/view_inplace.cpp

@@ -1,12 +1,10 @@
 // Gather and scatter along one dimension, and what is made of them: index_select, index_add,
-// masked_fill, sort, topk, flip.
+// masked_fill, flip.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
-#include "engine/core/visit.h"
 #include "engine/ops/native.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/view_util.h"
@@ -439,51 +437,6 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
   return gather(expand(self, sa), d, expand(from_start, sb));
 }
 
-// Positions that sort each line of `self` along dim; NaN counts as the largest. Stable.
-Tensor sort_order(const Tensor& self, std::int64_t dim, bool descending) {
-  const NoGrad off;
-  const Tensor lines = contiguous(transpose(at_least_1d(detach(self)), dim, -1));
-  const Tensor order = Tensor::empty(lines.shape(), DType::int64);
-  const std::int64_t n = lines.shape().back(), count = n == 0 ? 0 : lines.numel() / n;
-  visit(self.dtype(), "sort", [&](auto zero) {
-    using T = decltype(zero);
-    for (std::int64_t l = 0; l < count; ++l) {
-      const T* x = lines.data_as<T>() + l * n;
-      std::int64_t* o = order.data_as<std::int64_t>() + l * n;
-      std::iota(o, o + n, 0);
-      const auto less = [&](T a, T b) { return a < b || (b != b && a == a); };
-      if (descending)
-        std::stable_sort(o, o + n, [&](auto i, auto j) { return less(x[j], x[i]); });
-      else
-        std::stable_sort(o, o + n, [&](auto i, auto j) { return less(x[i], x[j]); });
-    }
-  });
-  return contiguous(transpose(order, dim, -1));
-}
-
-std::tuple<Tensor, Tensor> sort(const Tensor& self, std::int64_t dim, bool descending) {
-  dim = wrap_dim(dim, self.dim());
-  const Tensor order = reshape(sort_order(self, dim, descending), self.shape());
-  return {gather(self, dim, order), order};
-}
-std::tuple<Tensor, Tensor> sort_stable(const Tensor& self, std::optional<bool>, std::int64_t dim,
-                                       bool descending) {
-  return sort(self, dim, descending);
-}
-Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {
-  return std::get<1>(sort(detach(self), dim, descending));
-}
-
-std::tuple<Tensor, Tensor> topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest,
-                                bool) {
-  dim = wrap_dim(dim, self.dim());
-  const std::int64_t n = self.dim() > 0 ? self.shape()[dim] : 1;
-  if (k < 0 || k > n) fail(ErrorKind::runtime, "selected index k out of range");
-  if (self.dim() == 0) return sort(self, dim, largest);
-  const Tensor order = contiguous(narrow(sort_order(self, dim, largest), dim, 0, k));
-  return {gather(self, dim, order), order};
-}
-
 constexpr unsigned kBoth = kFunction | kMethod;
 constexpr unsigned kAll = kBoth | kOut;
 
@@ -522,18 +475,6 @@ std::span<const OpDef> gather_ops() {
           "self with value where mask is true.", kBoth),
       native<flip>("flip(Tensor self, int[] dims) -> Tensor",
                    "Reversed along the dimensions; a copy.", kBoth),
-      native<sort>(
-          "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-          "Sorted along a dimension, stable, NaN last; and the positions.", kAll),
-      native<sort_stable>("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool "
-                          "descending=False) -> (Tensor values, Tensor indices)",
-                          "sort(), which is always stable here.", kAll),
-      native<argsort>("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-                      "The positions that sort self.", kBoth, false),
-      native<topk>("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> "
-                   "(Tensor values, Tensor indices)",
-                   "The k largest or smallest along a dimension, in order; and their positions.",
-                   kAll),
   };
   return rows;
 }

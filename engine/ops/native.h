@@ -195,5 +195,13 @@ std::span<const OpDef> sequence_ops();
 std::span<const OpDef> special_ops();
 std::span<const OpDef> fft_ops();
 std::span<const OpDef> signal_ops();
+std::span<const OpDef> scan_ops();
+std::span<const OpDef> statistics_ops();
+std::span<const OpDef> sorting_ops();
+std::span<const OpDef> set_ops();
+std::span<const OpDef> histogram_ops();
+std::span<const OpDef> segment_ops();
+std::span<const OpDef> calculus_ops();
+std::span<const OpDef> distribution_ops();
 
 }  // namespace treadle

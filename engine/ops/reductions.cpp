@@ -1,26 +1,15 @@
 // Reductions with their gradients, dtype rules and error texts.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "engine/core/visit.h"
 #include "engine/ops/native.h"
-#include "engine/ops/reduce.h"
-#include "engine/ops/view_util.h"
+#include "engine/ops/reduction_util.h"
+#include "engine/ops/scans.h"
 
 namespace treadle {
 namespace {
 
-// Gradient of an op that adds elements up: every element gets that of its sum.
-Tensor spread(const Tensor& g, const Dims& shape, std::uint64_t mask, bool keepdim) {
-  return expand(restore_dims(g, mask, shape.size(), keepdim), shape);
-}
-
-std::int64_t reduced_count(const Tensor& t, std::uint64_t mask) {
-  std::int64_t n = 1;
-  for (std::int64_t i = 0; i < t.dim(); ++i) n *= mask >> i & 1 ? t.shape()[i] : 1;
-  return n;
-}
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // The tensor itself, or its conversion, which `owner` keeps. (Not a copy of the handle: counting a
 // reference to a tensor that Python knows takes the GIL.)
@@ -28,6 +17,8 @@ const Tensor& in_dtype(const Tensor& self, std::optional<DType> dtype, Tensor& o
   if (!dtype || *dtype == self.dtype()) return self;
   return owner = to(self, *dtype);
 }
+
+}  // namespace
 
 void check_floating(const Tensor& t, const char* op) {
   if (!is_differentiable(t.dtype())) {
@@ -38,8 +29,6 @@ void check_floating(const Tensor& t, const char* op) {
              std::string(info(t.dtype()).scalar));
   }
 }
-
-}  // namespace
 
 Tensor sum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
   Tensor owner;
@@ -82,6 +71,20 @@ namespace {
 // Largest or smallest over several dimensions; elements that tie share the gradient.
 Tensor extreme(Reduction op, const Tensor& self, const Dims& dim, bool keepdim, const char* name) {
   const std::uint64_t mask = dim_mask(dim, self.dim());
+  if (self.numel() == 0) {
+    const std::string text =
+        std::string(op == Reduction::max ? "max" : "min") + "(): Expected reduction dim ";
+    if (dim.empty()) {
+      fail(ErrorKind::runtime, text +
+                                   "to be specified for input.numel() == 0. Specify the "
+                                   "reduction dim with the 'dim' argument.");
+    }
+    for (const std::int64_t d : dim) {
+      if (self.size(d) == 0)
+        fail(ErrorKind::index,
+             text + std::to_string(wrap_dim(d, self.dim())) + " to have non-zero size.");
+    }
+  }
   const Tensor out = reduce(op, self, mask, keepdim);
   if (needs_tape({&self})) {
     record(name, out, {&self},
@@ -127,6 +130,10 @@ std::tuple<Tensor, Tensor> extreme_dim(Reduction op, const Tensor& self, std::in
 
 Tensor arg_extreme(Reduction op, const Tensor& self, std::optional<std::int64_t> dim,
                    bool keepdim) {
+  if (self.dtype() == DType::boolean) {
+    fail(ErrorKind::not_implemented, std::string(op == Reduction::argmax ? "argmax" : "argmin") +
+                                         "(): does not support bool input");
+  }
   if (!dim) {
     const NoGrad off;
     const Tensor flat = reshape(detach(self), {-1});
@@ -167,59 +174,13 @@ Tensor all(const Tensor& self) {
   return reduce(Reduction::all, self, dim_mask({}, self.dim()), false);
 }
 
-Tensor cumsum(const Tensor& input, std::int64_t dim, std::optional<DType> dtype) {
-  if (!dtype && is_integral(input.dtype())) dtype = DType::int64;
-  Tensor owner;
-  const Tensor& self = in_dtype(input, dtype, owner);
-  dim = wrap_dim(dim, self.dim());
-  if (self.dim() == 0) return clone(self);
-  Tensor out;
-  {
-    const NoGrad off;
-    out = Tensor::empty(self.shape(), self.dtype());
-    cast_into(out, self);
-  }
-  const std::int64_t n = self.shape()[dim], step = out.strides()[dim];
-  visit_any(self.dtype(), "cumsum", [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (!std::is_same_v<T, bool>) {
-      T* data = out.data_as<T>();
-      const std::int64_t lines = n == 0 ? 0 : out.numel() / n;
-      for (std::int64_t l = 0; l < lines; ++l) {
-        T* line = data + l / step * step * n + l % step;
-        for (std::int64_t i = 1; i < n; ++i)
-          line[i * step] = static_cast<T>(line[i * step] + line[(i - 1) * step]);
-      }
-    }
-  });
-  if (needs_tape({&self})) {
-    record("CumsumBackward0", out, {&self}, [dim](Node&, const Gradients& g) {
-      return none(g) ? Gradients(1) : Gradients{flip(cumsum(flip(g[0], {dim}), dim), {dim})};
-    });
-  }
-  return out;
-}
-
 namespace {
 
-// Product of all elements before (or after) each one along dim, by doubling; works where elements
-// are 0.
-Tensor exclusive_products(const Tensor& x, std::int64_t dim, bool reverse) {
-  const std::int64_t n = x.shape()[dim];
-  const auto shift = [&](const Tensor& t, std::int64_t by) {
-    Dims shape = t.shape();
-    shape[dim] = by;
-    const Tensor fill = ones(shape, t.dtype());
-    return reverse ? cat({narrow(t, dim, by, n - by), fill}, dim)
-                   : cat({fill, narrow(t, dim, 0, n - by)}, dim);
-  };
-  Tensor product = shift(x, 1);
-  for (std::int64_t step = 1; step < n; step *= 2) product = mul(product, shift(product, step));
-  return product;
-}
-
+// The product of the others: of those before each element, times that of those after it.
 Tensor prod_gradient(const Tensor& g, const Tensor& x, std::int64_t dim) {
-  return mul(g, mul(exclusive_products(x, dim, false), exclusive_products(x, dim, true)));
+  const Tensor before = cumprod(shift(x, dim, false, 1), dim);
+  const Tensor after = flip(cumprod(flip(shift(x, dim, true, 1), {dim}), dim), {dim});
+  return mul(g, conj(mul(before, after)));
 }
 
 Tensor prod_dim(const Tensor& input, std::int64_t dim, bool keepdim, std::optional<DType> dtype) {
@@ -255,52 +216,75 @@ Tensor mean_all(const Tensor& self, std::optional<DType> dtype) {
   return mean(self, {}, false, dtype);
 }
 
-Tensor var(const Tensor& self, const Dims& dim, const std::optional<Scalar>& correction,
-           bool keepdim) {
-  check_floating(self, "var");
-  const std::uint64_t mask = dim_mask(dim, self.dim());
-  const double n = static_cast<double>(reduced_count(self, mask));
-  Dims dims;
-  for (std::int64_t i = 0; i < self.dim(); ++i) {
-    if (mask >> i & 1) dims.push_back(i);
-  }
-  const Tensor centered = sub(self, mean(self, dims, true));
-  return div(sum(square(centered), dims, keepdim),
-             Tensor(std::max(0.0, n - (correction ? correction->f : 1.0))));
-}
-// sqrt has an infinite slope at 0; like PyTorch, the gradient of a standard deviation is 0 there.
-Tensor safe_sqrt(const Tensor& v) {
-  const Tensor zero = eq(v, Tensor(0));
-  return where(zero, mul(v, Tensor(0.0)), sqrt(where(zero, Tensor(1.0), v)));
-}
-Tensor std_dev(const Tensor& self, const Dims& dim, const std::optional<Scalar>& correction,
-               bool keepdim) {
-  check_floating(self, "std");
-  return safe_sqrt(var(self, dim, correction, keepdim));
-}
-Tensor var_unbiased(const Tensor& self, bool unbiased) {
-  return var(self, {}, Scalar(unbiased ? 1 : 0), false);
-}
-Tensor std_unbiased(const Tensor& self, bool unbiased) {
-  return std_dev(self, {}, Scalar(unbiased ? 1 : 0), false);
-}
-Tensor var_dim(const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {
-  return var(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
-}
-Tensor std_dim(const Tensor& self, const Dims& dim, bool unbiased, bool keepdim) {
-  return std_dev(self, dim, Scalar(unbiased ? 1 : 0), keepdim);
-}
-
 Tensor logsumexp(const Tensor& self, const Dims& dim, bool keepdim) {
   const Tensor x = is_integral(self.dtype()) ? to(self, default_dtype()) : self;
-  Tensor top;
+  const std::uint64_t mask = dim_mask(dim, x.dim());
+  const Dims dims = mask_dims(mask, x.dim());
+  Tensor out;
   {
     const NoGrad off;
-    top = amax(detach(x), dim, true);
-    top = where(eq(abs(top), Tensor(std::numeric_limits<double>::infinity())), Tensor(0.0), top);
+    const bool narrow = x.dtype() == DType::float16 || x.dtype() == DType::bfloat16;
+    const Tensor in = narrow ? to(detach(x), DType::float32) : detach(x);
+    const Tensor size = is_complex(in.dtype()) ? real(in) : in;
+    const Tensor zero = zeros({}, size.dtype());
+    // An empty sum is 0, an infinite largest element is left as it is.
+    const Tensor top = in.numel() == 0 ? zeros(reduced_shape(in.shape(), mask, true), size.dtype())
+                                       : amax(size, dims, true);
+    const Tensor finite = where(eq(abs(top), Tensor(kInf)), zero, top);
+    const Tensor s = log(sum(exp(sub(in, finite)), dims, keepdim));
+    out = to(add(s, reshape(finite, s.shape())), x.dtype());
   }
-  const Tensor s = log(sum(exp(sub(x, top)), dim, keepdim));
-  return add(s, reshape(top, s.shape()));
+  if (needs_tape({&x})) {
+    record("LogsumexpBackward0", out, {&x},
+           [=, sx = Saved(x), y = Saved::output(out)](Node& n, const Gradients& g) {
+             if (none(g)) return Gradients(1);
+             const Tensor in = sx.get(&n);
+             const Tensor r = restore_dims(y.get(&n), mask, in.dim(), keepdim);
+             const Tensor grad = restore_dims(g[0], mask, in.dim(), keepdim);
+             // Where everything is -inf, nothing has a share.
+             const Tensor safe =
+                 is_complex(r.dtype()) ? r : where(eq(r, Tensor(-kInf)), zeros({}, r.dtype()), r);
+             return Gradients{mul(grad, conj(exp(sub(in, safe))))};
+           });
+  }
+  return out;
+}
+
+Tensor nansum(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  if (is_complex(input.dtype())) fail(ErrorKind::runtime, "nansum does not support complex inputs");
+  Tensor owner;
+  const Tensor& self = in_dtype(input, dtype, owner);
+  if (!is_floating(self.dtype())) return sum(self, dim, keepdim, dtype);
+  return sum(where(isnan(self), zeros({}, self.dtype()), self), dim, keepdim, dtype);
+}
+Tensor nanmean(const Tensor& input, const Dims& dim, bool keepdim, std::optional<DType> dtype) {
+  if (!is_differentiable(input.dtype())) {
+    fail(ErrorKind::not_implemented,
+         "nanmean(): expected input to have floating point or complex dtype "
+         "but got " +
+             std::string(info(input.dtype()).scalar));
+  }
+  const Tensor some = detach(isnan(input));
+  const Tensor count = sum(logical_not(some), dim, keepdim);
+  return div(nansum(input, dim, keepdim, dtype), count);
+}
+
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<std::int64_t> dim,
+                                   bool keepdim) {
+  if (!dim && self.numel() == 0) {
+    fail(ErrorKind::runtime,
+         "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+         "identity.");
+  }
+  Dims dims;
+  if (dim) {
+    dims.push_back(wrap_dim(*dim, self.dim()));
+    if (self.dim() > 0 && self.shape()[dims[0]] == 0) {
+      fail(ErrorKind::index,
+           "aminmax(): Expected reduction dim " + std::to_string(*dim) + " to have non-zero size.");
+    }
+  }
+  return {amin(self, dims, keepdim), amax(self, dims, keepdim)};
 }
 
 Tensor max_all(const Tensor& self) {
@@ -312,13 +296,45 @@ Tensor min_all(const Tensor& self) {
 Tensor argmin(const Tensor& self, std::optional<std::int64_t> dim, bool keepdim) {
   return arg_extreme(Reduction::argmin, self, dim, keepdim);
 }
-Tensor any_dims(const Tensor& self, const Dims& dim, bool keepdim) {
-  return reduce(Reduction::any, self, dim_mask(dim, self.dim()), keepdim);
+// An empty list of dimensions reduces nothing; None is all of them.
+Tensor truth(Reduction op, const Tensor& self, const std::optional<Dims>& dim, bool keepdim) {
+  const bool nothing = dim && dim->empty();
+  const std::uint64_t mask = nothing ? 0 : dim_mask(dim.value_or(Dims()), self.dim());
+  return reduce(op, self, mask, keepdim);
 }
-Tensor all_dims(const Tensor& self, const Dims& dim, bool keepdim) {
-  return reduce(Reduction::all, self, dim_mask(dim, self.dim()), keepdim);
+Tensor any_dims(const Tensor& self, const std::optional<Dims>& dim, bool keepdim) {
+  return truth(Reduction::any, self, dim, keepdim);
 }
-Tensor count_nonzero(const Tensor& self, const Dims& dim) { return sum(ne(self, Tensor(0)), dim); }
+Tensor all_dims(const Tensor& self, const std::optional<Dims>& dim, bool keepdim) {
+  return truth(Reduction::all, self, dim, keepdim);
+}
+Tensor count_nonzero(const Tensor& self, const Dims& dim) {
+  const NoGrad off;
+  return sum(ne(detach(self), Tensor(0)), dim);
+}
+
+// out= of max, min and their kin takes no other dtype.
+template <auto Fn>
+void strict_out(Value* args, Tensor* outs) {
+  const DType dtype = std::get<Tensor>(args[0]).dtype();
+  constexpr bool pair = std::is_same_v<decltype(Fn), decltype(&aminmax)>;
+  for (int i = 0; i < (pair ? 2 : 1); ++i) {
+    if (outs[i].dtype() == dtype) continue;
+    fail(ErrorKind::runtime, "Expected the dtype for input and out to match, but got " +
+                                 std::string(info(dtype).scalar) + " for input's dtype and " +
+                                 std::string(info(outs[i].dtype()).scalar) + " for out's dtype.");
+  }
+  if (pair && outs[0].data() == outs[1].data()) {
+    fail(ErrorKind::value, "aminmax(): the `min` and `max` out= tensors must not overlap.");
+  }
+  detail::call_native_out<Fn>(args, outs);
+}
+template <auto Fn>
+constexpr OpDef with_strict_out(const char* schema, const char* doc) {
+  OpDef op = native<Fn>(schema, doc, kFunction | kMethod | kOut);
+  op.call_out = &strict_out<Fn>;
+  return op;
+}
 
 constexpr unsigned kBoth = kFunction | kMethod;
 constexpr unsigned kAll = kBoth | kOut;
@@ -330,34 +346,44 @@ std::span<const OpDef> reduction_ops() {
   using One = Tensor (*)(const Tensor&);
   static constexpr OpDef rows[] = {
       native<sum_all>("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-                      "Sum of all elements; int64 for integers.", kBoth),
+                      "Sum of all elements; int64 for integers.", kAll),
       native<sum_dims>("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
                        "ScalarType? dtype=None) -> Tensor",
                        "Sum over the dimensions; int64 for integers.", kAll),
       native<mean_all>("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-                       "Mean of all elements.", kBoth),
+                       "Mean of all elements.", kAll),
       native<mean>("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
                    "dtype=None) -> Tensor",
                    "Mean over the dimensions.", kAll),
+      native<nansum>("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+                     "dtype=None) -> Tensor",
+                     "Sum over the dimensions with NaN taken for 0.", kAll),
+      native<nanmean>("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+                      "dtype=None) -> Tensor",
+                      "Mean of the elements that aren't NaN.", kAll),
       native<prod_all>("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-                       "Product of all elements.", kBoth),
+                       "Product of all elements.", kAll),
       native<prod_dim>("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
                        "dtype=None) -> Tensor",
                        "Product along a dimension.", kAll),
-      native<max_all>("max(Tensor self) -> Tensor", "Largest element.", kBoth),
+      native<max_all>("max(Tensor self) -> Tensor", "Largest element.", kAll),
       native<maximum>("max.other(Tensor self, Tensor other) -> Tensor", "maximum().", kAll),
       native<static_cast<Pair>(max)>(
           "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
           "Largest element along a dimension and its position.", kAll),
-      native<min_all>("min(Tensor self) -> Tensor", "Smallest element.", kBoth),
+      native<min_all>("min(Tensor self) -> Tensor", "Smallest element.", kAll),
       native<minimum>("min.other(Tensor self, Tensor other) -> Tensor", "minimum().", kAll),
       native<static_cast<Pair>(min)>(
           "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
           "Smallest element along a dimension and its position.", kAll),
-      native<amax>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-                   "Largest element over the dimensions; ties share the gradient.", kAll),
-      native<amin>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-                   "Smallest element over the dimensions; ties share the gradient.", kAll),
+      with_strict_out<amax>("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+                            "Largest element over the dimensions; ties share the gradient."),
+      with_strict_out<amin>("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+                            "Smallest element over the dimensions; ties share the gradient."),
+      with_strict_out<aminmax>(
+          "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, "
+          "Tensor max)",
+          "Smallest and largest element, of all or along a dimension."),
       native<argmax>("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
                      "Position of the largest element, in the flattened tensor or along dim.", kAll,
                      false),
@@ -365,35 +391,17 @@ std::span<const OpDef> reduction_ops() {
                      "Position of the smallest element, in the flattened tensor or along dim.",
                      kAll, false),
       native<static_cast<One>(any)>("any(Tensor self) -> Tensor",
-                                    "Whether some element is nonzero.", kBoth, false),
-      native<any_dims>("any.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
+                                    "Whether some element is nonzero.", kAll, false),
+      native<any_dims>("any.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
                        "Whether some element is nonzero, over the dimensions.", kAll, false),
       native<static_cast<One>(all)>("all(Tensor self) -> Tensor",
-                                    "Whether every element is nonzero.", kBoth, false),
-      native<all_dims>("all.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
+                                    "Whether every element is nonzero.", kAll, false),
+      native<all_dims>("all.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
                        "Whether every element is nonzero, over the dimensions.", kAll, false),
       native<count_nonzero>("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor",
                             "Number of nonzero elements.", kBoth, false),
-      native<var_unbiased>("var(Tensor self, bool unbiased=True) -> Tensor",
-                           "Variance of all elements.", kBoth),
-      native<var_dim>(
-          "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-          "Variance over the dimensions.", kBoth),
-      native<var>("var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
-                  "keepdim=False) -> Tensor",
-                  "Variance; the divisor is n - correction (1 by default).", kAll),
-      native<std_unbiased>("std(Tensor self, bool unbiased=True) -> Tensor",
-                           "Standard deviation of all elements.", kBoth),
-      native<std_dim>(
-          "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-          "Standard deviation over the dimensions.", kBoth),
-      native<std_dev>("std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
-                      "bool keepdim=False) -> Tensor",
-                      "Standard deviation; the divisor is n - correction (1 by default).", kAll),
       native<logsumexp>("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
                         "log of the sum of exponentials, without overflow.", kAll),
-      native<cumsum>("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-                     "Running sum along a dimension.", kAll),
   };
   return rows;
 }

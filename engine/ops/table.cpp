@@ -76,7 +76,9 @@ const Table& the_table() {
                             layout_ops(),      shape_ops(),       part_ops(),
                             scatter_ops(),     index_ops(),       view_inplace_ops(),
                             sequence_ops(),    special_ops(),     fft_ops(),
-                            signal_ops()}) {
+                            signal_ops(),      scan_ops(),        statistics_ops(),
+                            sorting_ops(),     set_ops(),         histogram_ops(),
+                            segment_ops(),     calculus_ops(),    distribution_ops()}) {
       t.ops.insert(t.ops.end(), rows.begin(), rows.end());
     }
     const auto name = [](const OpDef& op) {

@@ -1,27 +1,16 @@
 #include "engine/backend/cpu/random.h"
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
-#include <string>
+#include <type_traits>
 #include <utility>
 
-#include "engine/core/dtype.h"
-#include "engine/core/error.h"
-#include "engine/core/visit.h"
+#include "engine/core/fractions.h"
 #include "engine/functor/math.h"
 
 namespace treadle {
 namespace {
-
-template <class T>
-T uniform01(Mt19937& engine) {
-  if constexpr (sizeof(T) == 4) {
-    return static_cast<T>(engine.random() & 0xffffffu) * 0x1p-24f;
-  } else {
-    return static_cast<T>(engine.random64() & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53;
-  }
-}
 
 // x * (to - from) + from with one rounding: PyTorch's builds for current CPUs fuse it.
 float scaled(float x, float from, float to) {
@@ -62,6 +51,19 @@ void normal_blocks(RandomState& state, T* data, std::int64_t n, T mean, T deviat
   }
 }
 
+// The same for 16-bit numbers, which are drawn block by block, with a last block for what is left.
+template <class T>
+void normal_short(RandomState& state, T* data, std::int64_t n, float mean, float deviation) {
+  constexpr std::int64_t block = 16;
+  for (std::int64_t i = 0; i < n; i += block) {
+    float x[block];
+    for (float& v : x) v = uniform01<float>(state.engine);
+    for (int j = 0; j < block / 2; ++j) box_muller(x[j], x[j + block / 2], mean, deviation);
+    T* to = data + (i + block <= n ? i : n - block);
+    for (int j = 0; j < block; ++j) to[j] = T(x[j]);
+  }
+}
+
 double next_normal(RandomState& state, double mean, double deviation) {
   if (std::exchange(state.has_normal, false)) return state.normal * deviation + mean;
   const double u1 = uniform01<double>(state.engine), u2 = uniform01<double>(state.engine);
@@ -71,61 +73,26 @@ double next_normal(RandomState& state, double mean, double deviation) {
   return radius * std::cos(theta) * deviation + mean;
 }
 
-[[noreturn]] void no_such(const char* op, DType dtype) {
-  fail(ErrorKind::not_implemented,
-       '"' + std::string(op) + "\" not implemented for '" + std::string(info(dtype).scalar) + "'");
-}
-
-// 16-bit floats: float32's numbers, rounded. In blocks, each of them is drawn when its turn comes,
-// so that a last one that overlaps takes the words after the others.
-template <class T>
-void fill_short_normal(RandomState& state, T* data, std::int64_t n, double mean, double deviation,
-                       bool blocks) {
-  if (!blocks) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      data[i] = convert<T>(static_cast<float>(next_normal(state, mean, deviation)));
-    }
-    return;
-  }
-  constexpr std::int64_t block = 16;
-  for (std::int64_t done = 0; done < n; done += block) {
-    float x[block];
-    normal_blocks(state, x, block, static_cast<float>(mean), static_cast<float>(deviation));
-    T* out = data + std::min(done, n - block);
-    for (int i = 0; i < block; ++i) out[i] = convert<T>(x[i]);
-  }
-}
-
 // Calls fn with a typed pointer to `data`.
 template <class Fn>
 void with_float(const char* op, DType dtype, char* data, const Fn& fn) {
-  switch (dtype) {
-    case DType::float32:
-      return fn(reinterpret_cast<float*>(data));
-    case DType::float64:
-      return fn(reinterpret_cast<double*>(data));
-    default:
-      no_such(op, dtype);
-  }
+  visit_floating(dtype, op, [&]<class T>(T) { fn(reinterpret_cast<T*>(data)); });
 }
 template <class Fn>
 void with_any(const char* op, DType dtype, char* data, const Fn& fn) {
-  switch (dtype) {
-    case DType::boolean:
-      return fn(reinterpret_cast<bool*>(data));
-    case DType::uint8:
-      return fn(reinterpret_cast<std::uint8_t*>(data));
-    case DType::int64:
-      return fn(reinterpret_cast<std::int64_t*>(data));
-    default:
-      return with_float(op, dtype, data, fn);
-  }
+  visit(dtype, op, [&]<class T>(T) { fn(reinterpret_cast<T*>(data)); });
 }
+
+template <class T>
+constexpr bool is_short = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+// What random numbers of a type are computed in.
+template <class T>
+using Compute = std::conditional_t<is_short<T>, float, T>;
 
 template <class T>
 std::int64_t first_bad(const T* p, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    if (!(p[i] >= T(0) && p[i] <= T(1))) return i;
+    if (!(convert<double>(p[i]) >= 0 && convert<double>(p[i]) <= 1)) return i;
   }
   return -1;
 }
@@ -134,53 +101,44 @@ std::int64_t first_bad(const T* p, std::int64_t n) {
 
 void fill_uniform(RandomState& state, DType dtype, char* data, std::int64_t n, double from,
                   double to) {
-  if (dtype == DType::float16 || dtype == DType::bfloat16) {  // float32's numbers, rounded
-    return visit_any(dtype, "uniform_", [&](auto zero) {
-      using T = decltype(zero);
-      T* x = reinterpret_cast<T*>(data);
-      const auto low = static_cast<float>(from), high = static_cast<float>(to);
-      for (std::int64_t i = 0; i < n; ++i) {
-        x[i] = convert<T>(scaled(uniform01<float>(state.engine), low, high));
-      }
-    });
-  }
   with_float("uniform_", dtype, data, [&]<class T>(T* x) {
-    const T low = static_cast<T>(from), high = static_cast<T>(to);
-    for (std::int64_t i = 0; i < n; ++i) x[i] = scaled(uniform01<T>(state.engine), low, high);
+    using C = Compute<T>;
+    const C low = static_cast<C>(from), high = static_cast<C>(to);
+    for (std::int64_t i = 0; i < n; ++i) {
+      x[i] = convert<T>(scaled(uniform01<C>(state.engine), low, high));
+      // Rounding to 16 bits must not reach the end of the range.
+      if constexpr (is_short<T>) {
+        if (x[i] == T(high)) x[i] = T(low);
+      }
+    }
   });
 }
 
 void fill_normal(RandomState& state, DType dtype, char* data, std::int64_t n, double mean,
                  double deviation, NormalStream stream) {
-  if (dtype == DType::float16 || dtype == DType::bfloat16) {
-    return visit_any(dtype, "normal_", [&](auto zero) {
-      using T = decltype(zero);
-      fill_short_normal(state, reinterpret_cast<T*>(data), n, mean, deviation,
-                        n >= 16 && stream == NormalStream::by_length);
-    });
-  }
   with_float("normal_", dtype, data, [&]<class T>(T* x) {
     if (n >= 16 && stream == NormalStream::by_length) {
-      return normal_blocks(state, x, n, static_cast<T>(mean), static_cast<T>(deviation));
+      if constexpr (is_short<T>) {
+        return normal_short(state, x, n, static_cast<float>(mean), static_cast<float>(deviation));
+      } else {
+        return normal_blocks(state, x, n, static_cast<T>(mean), static_cast<T>(deviation));
+      }
     }
     for (std::int64_t i = 0; i < n; ++i) {
-      x[i] = static_cast<T>(next_normal(state, mean, deviation));
+      x[i] = convert<T>(next_normal(state, mean, deviation));
     }
   });
 }
 
 void fill_randint(RandomState& state, DType dtype, char* data, std::int64_t n, std::int64_t low,
-                  std::int64_t high) {
-  if (low >= high) {
-    fail(ErrorKind::value, "random_ expects 'from' to be less than 'to', but got from=" +
-                               std::to_string(low) + " >= to=" + std::to_string(high));
-  }
-  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+                  std::uint64_t range) {
+  const bool wide = range == 0 || range >= std::uint64_t{1} << 28;
   with_any("randint", dtype, data, [&]<class T>(T* x) {
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::uint64_t r =
-          range >= std::uint64_t{1} << 28 ? state.engine.random64() : state.engine.random();
-      x[i] = static_cast<T>(static_cast<std::int64_t>(r % range + static_cast<std::uint64_t>(low)));
+      const std::uint64_t r = wide ? state.engine.random64() : state.engine.random();
+      // A range of 0 stands for 2^64.
+      const std::uint64_t offset = range == 0 ? r : r % range;
+      x[i] = convert<T>(static_cast<std::int64_t>(offset + static_cast<std::uint64_t>(low)));
     }
   });
 }
@@ -191,14 +149,17 @@ void fill_random(RandomState& state, DType dtype, char* data, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       if constexpr (std::is_same_v<T, bool>) {
         x[i] = (e.random() & 1) != 0;
-      } else if constexpr (std::is_same_v<T, std::uint8_t>) {
-        x[i] = static_cast<T>(e.random());
       } else if constexpr (std::is_same_v<T, std::int64_t>) {
         x[i] = static_cast<T>(e.random64() & ~(std::uint64_t{1} << 63));
-      } else if constexpr (std::is_same_v<T, float>) {
-        x[i] = static_cast<T>(e.random() % ((1u << 24) + 1));
-      } else {
+      } else if constexpr (std::is_same_v<T, double>) {
         x[i] = static_cast<T>(e.random64() % ((std::uint64_t{1} << 53) + 1));
+      } else if constexpr (!has_fractions<T>) {
+        // (Not of uint64: PyTorch has no random_() of it.)
+        constexpr std::uint64_t kRange = std::uint64_t{std::numeric_limits<T>::max()} + 1;
+        x[i] = static_cast<T>(kRange == 0 ? e.random64() : e.random() % kRange);
+      } else {
+        constexpr int kDigits = std::is_same_v<T, Half> ? 11 : is_short<T> ? 8 : 24;
+        x[i] = convert<T>(static_cast<float>(e.random() % ((1u << kDigits) + 1)));
       }
     }
   });
@@ -216,7 +177,7 @@ void fill_randperm(RandomState& state, std::int64_t* out, std::int64_t n) {
 void fill_bernoulli(RandomState& state, DType dtype, char* data, std::int64_t n, double p) {
   with_any("bernoulli_", dtype, data, [&]<class T>(T* x) {
     for (std::int64_t i = 0; i < n; ++i) {
-      x[i] = static_cast<T>(uniform01<double>(state.engine) < p ? 1 : 0);
+      x[i] = convert<T>(uniform01<double>(state.engine) < p ? 1 : 0);
     }
   });
 }
@@ -229,7 +190,8 @@ std::int64_t fill_bernoulli_each(RandomState& state, DType p_dtype, const char* 
     if (bad >= 0) return;
     with_any("bernoulli", dtype, data, [&]<class T>(T* x) {
       for (std::int64_t i = 0; i < n; ++i) {
-        x[i] = static_cast<T>(uniform01<P>(state.engine) < chance[i] ? 1 : 0);
+        using C = Compute<P>;
+        x[i] = convert<T>(uniform01<C>(state.engine) < convert<C>(chance[i]) ? 1 : 0);
       }
     });
   });

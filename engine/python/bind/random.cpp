@@ -3,22 +3,26 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "engine/python/bind/bind.h"
 
 namespace treadle::bind {
 namespace {
 
-// A state as Python sees it: these numbers one after the other, as bytes.
+// A state as Python sees it: PyTorch's layout, so that a state of the one goes into the other.
 struct Packed {
   std::uint64_t seed;
-  double normal;
-  std::int32_t has_normal, next;
-  std::array<std::uint32_t, Mt19937::kWords> words;
+  std::int32_t left, seeded;  // of the words: those not drawn yet, plus 1
+  std::uint64_t next;
+  std::array<std::uint64_t, Mt19937::kWords> words;
+  double normal_x, normal, normal_rho;
+  std::int32_t has_normal, unused[3];
 };
-static_assert(sizeof(Packed) == 24 + 4 * Mt19937::kWords, "no padding");
+static_assert(sizeof(Packed) == 5056, "PyTorch's size");
 
 // Seeds are any int of 64 bits; negative ones count from the end, as in PyTorch.
 std::uint64_t seed_of(nb::handle o) {
@@ -38,8 +42,17 @@ std::uint64_t seed_of(nb::handle o) {
 
 nb::object state_of(const Generator& g) {
   const RandomState state = g.state();
-  const Packed packed{state.seed, state.normal, state.has_normal, state.engine.next(),
-                      state.engine.words()};
+  Packed packed{};
+  packed.seed = state.seed;
+  packed.next = static_cast<std::uint64_t>(state.engine.next());
+  packed.left = Mt19937::kWords + 1 - state.engine.next();
+  // Of a fresh state PyTorch says 0. Its first word is the seed still.
+  const bool fresh = state.engine.words()[0] == static_cast<std::uint32_t>(state.seed);
+  if (fresh && packed.left == 1) packed.next = 0;
+  packed.seeded = 1;
+  std::copy(state.engine.words().begin(), state.engine.words().end(), packed.words.begin());
+  packed.normal = state.has_normal ? state.normal : 0;
+  packed.has_normal = state.has_normal;
   const Tensor bytes = Tensor::empty({static_cast<std::int64_t>(sizeof packed)}, DType::uint8);
   std::memcpy(bytes.data(), &packed, sizeof packed);
   return nb::steal(wrap(bytes));
@@ -55,14 +68,22 @@ void set_state(Generator& g, nb::handle new_state) {
                                  " bytes of get_state(), got " + std::to_string(bytes.numel()));
   }
   std::memcpy(&packed, bytes.data(), sizeof packed);
-  if (packed.next < 0 || packed.next > Mt19937::kWords || (packed.has_normal & ~1)) {
+  // PyTorch's fresh states have drawn nothing of a block that is used up.
+  if (packed.left == 1) packed.next = Mt19937::kWords;
+  const auto word_ok = [](std::uint64_t w) { return w <= UINT32_MAX; };
+  if (packed.next > Mt19937::kWords ||
+      packed.left != Mt19937::kWords + 1 - static_cast<std::int32_t>(packed.next) ||
+      (packed.has_normal & ~1) || !std::all_of(packed.words.begin(), packed.words.end(), word_ok)) {
     fail(ErrorKind::runtime, "RNG state is invalid: its bytes don't come from get_state()");
   }
+  std::array<std::uint32_t, Mt19937::kWords> words;
+  std::transform(packed.words.begin(), packed.words.end(), words.begin(),
+                 [](std::uint64_t w) { return static_cast<std::uint32_t>(w); });
   RandomState state;
   state.seed = packed.seed;
   state.normal = packed.normal;
   state.has_normal = packed.has_normal != 0;
-  state.engine.restore(packed.words, packed.next);
+  state.engine.restore(words, static_cast<int>(packed.next));
   g.set_state(state);
 }
 
@@ -106,6 +127,14 @@ void bind_random(nb::module_& m) {
           },
           nb::arg("new_state"),
           "Puts a state of get_state() back. TypeError or RuntimeError if it isn't one.")
+      .def(
+          "clone_state",
+          [](const Generator& g) {
+            auto copy = std::make_unique<Generator>();
+            copy->set_state(g.state());
+            return copy.release();
+          },
+          nb::rv_policy::take_ownership, "A new generator at the same position.")
       .def_prop_ro("device", [](const Generator&) { return nb::steal(wrap(Device{})); });
   m.attr("default_generator") = nb::cast(&default_generator(), nb::rv_policy::reference);
   m.def(

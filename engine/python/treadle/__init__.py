@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from .functional import einsum as einsum
     from .functional import lu as lu
     from .functional import tensordot as tensordot
+    from .random import get_rng_state as get_rng_state
+    from .random import set_rng_state as set_rng_state
     from .storage import TypedStorage as TypedStorage
     from .storage import UntypedStorage as UntypedStorage
 
@@ -110,6 +112,7 @@ _SUBMODULES = (
 # Where the names are that load when they are first used.
 _LAZY = {
     "set_printoptions": "_print",
+    **dict.fromkeys(("get_rng_state", "set_rng_state"), "random"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
     "asarray": "_convert",

@@ -11,6 +11,14 @@ constexpr int kLanes = 16;
 constexpr int64_t kBlock = 1024;
 constexpr int kLevels = 56;  // of the counter: 2^56 blocks
 
+template <class Op, class A>
+TREADLE_HD A join_lanes(A* lane) {
+  for (int w = kLanes / 2; w > 0; w /= 2) {
+    for (int l = 0; l < w; ++l) lane[l] = Op::join(lane[l], lane[l + w]);
+  }
+  return lane[0];
+}
+
 // One block of n <= kBlock dense elements. Op as in functor/reduce.h; A its accumulator.
 template <class Op, class A, class V>
 TREADLE_HD A reduce_block(const typename Stored<V>::type* x, int64_t n, A first) {
@@ -26,10 +34,27 @@ TREADLE_HD A reduce_block(const typename Stored<V>::type* x, int64_t n, A first)
   for (int l = 0; r + l < n; ++l) {
     lane[l] = Op::take(lane[l], static_cast<A>(Stored<V>::load(x[r + l])));
   }
-  for (int w = kLanes / 2; w > 0; w /= 2) {
-    for (int l = 0; l < w; ++l) lane[l] = Op::join(lane[l], lane[l + w]);
+  return join_lanes<Op>(lane);
+}
+
+// Two whole blocks at the same time, each as by reduce_block: one alone would wait for its own
+// additions. Written out, since compilers make of a loop over blocks vectors across them.
+template <class Op, class A, class V>
+TREADLE_HD void reduce_two_blocks(const typename Stored<V>::type* x, A first, A* result) {
+  A lane[kLanes], other[kLanes];
+  for (int l = 0; l < kLanes; ++l) lane[l] = other[l] = first;
+  for (int64_t r = 0; r < kBlock; r += kLanes) {
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) {
+      lane[l] = Op::take(lane[l], static_cast<A>(Stored<V>::load(x[r + l])));
+    }
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) {
+      other[l] = Op::take(other[l], static_cast<A>(Stored<V>::load(x[kBlock + r + l])));
+    }
   }
-  return lane[0];
+  result[0] = join_lanes<Op>(lane);
+  result[1] = join_lanes<Op>(other);
 }
 
 // A whole row, dense or strided (then through a buffer).
@@ -40,7 +65,21 @@ A reduce_row(const char* in, int64_t stride, int64_t count, A first) {
   int64_t blocks = 0;
   S buffer[kBlock];
   int depth = 0;
-  for (int64_t at = 0; at < count; at += kBlock) {
+  const auto push = [&](A a) {
+    ++blocks;
+    for (int64_t k = blocks; (k & 1) == 0; k >>= 1) a = Op::join(stack[--depth], a);
+    stack[depth++] = a;
+  };
+  int64_t at = 0;
+  if (stride == static_cast<int64_t>(sizeof(S))) {
+    for (; at + 2 * kBlock <= count; at += 2 * kBlock) {
+      A result[2];
+      reduce_two_blocks<Op, A, V>(reinterpret_cast<const S*>(in + at * stride), first, result);
+      push(result[0]);
+      push(result[1]);
+    }
+  }
+  for (; at < count; at += kBlock) {
     const int64_t n = count - at < kBlock ? count - at : kBlock;
     const char* from = in + at * stride;
     const S* x = reinterpret_cast<const S*>(from);
@@ -48,10 +87,7 @@ A reduce_row(const char* in, int64_t stride, int64_t count, A first) {
       copy_row(reinterpret_cast<char*>(buffer), sizeof(S), from, stride, n, sizeof(S));
       x = buffer;
     }
-    A a = reduce_block<Op, A, V>(x, n, first);
-    ++blocks;
-    for (int64_t k = blocks; (k & 1) == 0; k >>= 1) a = Op::join(stack[--depth], a);
-    stack[depth++] = a;
+    push(reduce_block<Op, A, V>(x, n, first));
   }
   if (depth == 0) return first;
   A a = stack[--depth];

@@ -1,0 +1,14 @@
+// What reductions and numeric calculus share with the scans.
+#pragma once
+#include "engine/core/tensor.h"
+#include "engine/ops/schema.h"
+
+namespace treadle {
+
+Tensor cumprod(const Tensor& self, std::int64_t dim, std::optional<DType> dtype = std::nullopt);
+
+// Moved by one along dim, to lower positions with `back`; `fill` comes in at the other end.
+// Differentiable.
+Tensor shift(const Tensor& t, std::int64_t dim, bool back, const Scalar& fill);
+
+}  // namespace treadle
