@@ -16,6 +16,7 @@ import torch as E
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import cases  # noqa: E402
+import cases_reductions  # noqa: E402
 
 
 def plain(value):
@@ -76,4 +77,6 @@ if __name__ == "__main__":
     record("values", cases.VALUES, plain)
     record("random", cases.RANDOM, plain)
     record("errors", cases.ERRORS, plain)
+    record("reductions", cases_reductions.REDUCTIONS, plain)
+    record("distributions", cases_reductions.DISTRIBUTIONS, plain)
     digits()
