@@ -112,6 +112,7 @@ _SUBMODULES = (
 # Where the names are that load when they are first used.
 _LAZY = {
     "set_printoptions": "_print",
+    "_segment_reduce": "_C",
     **dict.fromkeys(("get_rng_state", "set_rng_state"), "random"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
