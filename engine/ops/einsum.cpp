@@ -248,10 +248,12 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& tensors,
     operands.push_back(reshape(permute(t, order), sizes));
   }
   const auto finish = [&](Tensor t) {
-    Dims dims;
-    for (std::int64_t d = out_rank; d < rank; ++d) dims.push_back(d);
-    if (!dims.empty()) t = to(sum(t, dims), t.dtype());
-    return t;
+    // What products have summed already has size 1, of which there is nothing to add up.
+    Dims summed, left;
+    for (std::int64_t d = out_rank; d < rank; ++d) (t.size(d) == 1 ? left : summed).push_back(d);
+    if (!summed.empty()) t = to(sum(t, summed, true), t.dtype());
+    for (const std::int64_t d : summed) left.push_back(d);
+    return left.empty() ? t : squeeze(t, left);
   };
   if (operands.size() == 1) return finish(operands[0]);
   // Which two are multiplied next: as `path` says, else the result so far with the next operand.
