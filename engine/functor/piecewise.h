@@ -108,7 +108,7 @@ struct Hardswish {
   static constexpr bool functional = true;
   template <class V>
   TREADLE_HD static V f(V x) {
-    return x * hard_ramp(x) / V(6);
+    return x * (hard_ramp(x) / V(6));  // in this order, no overflow
   }
   template <class V>
   TREADLE_HD static V df(V g, V x, V) {

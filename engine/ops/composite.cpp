@@ -138,6 +138,9 @@ void div_mode_inplace(const Tensor& self, const Tensor& other,
   }
   copy_(self, r);
 }
+Tensor add_scaled(const Tensor& self, const Scalar& alpha, const Tensor& other) {
+  return add(self, other, alpha);
+}
 Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return sub(other, self, alpha);
 }
@@ -197,6 +200,8 @@ std::span<const OpDef> composite_ops() {
       native<div_mode, div_mode_inplace>(
           "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
           "div().", kAll),
+      native<add_scaled>("add.old(Tensor self, Scalar alpha, Tensor other) -> Tensor",
+                         "self + alpha * other, in the order of PyTorch's first versions.", kBoth),
       native<rsub>("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
                    "other - alpha * self.", kFunction),
       native<equal>("equal(Tensor self, Tensor other) -> bool",

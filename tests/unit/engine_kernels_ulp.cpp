@@ -232,7 +232,7 @@ TEST_CASE("map ops keep their bounds over all exponents of float", "[kernels][ul
   const auto beyond = [](const std::string& name, float v) {
     if (name == "sin" || name == "cos" || name == "tan") return std::fabs(v) > 1e6f;
     if (name == "special_airy_ai") return std::fabs(v) > 30;
-    if (name == "silu") return v < -87;  // the logistic function is subnormal
+    if (name == "silu" || name == "mish") return v < -87;  // e^x is subnormal
     if (name == "special_spherical_bessel_j0") return std::fabs(v) > 1e6f;
     return name.starts_with("_gelu") && v < -1;
   };
@@ -241,7 +241,7 @@ TEST_CASE("map ops keep their bounds over all exponents of float", "[kernels][ul
       if constexpr ((Op::info.kinds & functor::kFloat) != 0 &&
                     Op::info.result != functor::Result::boolean) {
         const std::string name = name_of(Op::info.schema);
-        const auto reference = reference_of(name);
+        const Reference reference = reference_of<Op, float>(name);
         REQUIRE(call(t->unary[id][row<float>()], static_cast<std::int64_t>(x.size()), y.data(),
                      x.data()) == 0);
         double worst = 0;

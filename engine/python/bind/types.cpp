@@ -108,7 +108,14 @@ void bind_dtype(nb::module_& m) {
       "Sets the dtype of new floating-point tensors. TypeError unless floating.");
   m.def(
       "promote_types",
-      [](PyDType a, PyDType b) { return nb::steal(wrap(promote_types(a.value, b.value))); },
+      [](nb::handle a, nb::handle b) {
+        DType x{}, y{};
+        if (Py_TYPE(a.ptr()) == types.dtype && Py_TYPE(b.ptr()) == types.dtype &&
+            to_dtype(a.ptr(), &x) && to_dtype(b.ptr(), &y)) {
+          return nb::steal(wrap(promote_types(x, y)));
+        }
+        return nb::object(nb::module_::import_("treadle._dtypes").attr("promote_named")(a, b));
+      },
       nb::arg("type1"), nb::arg("type2"), "The smallest dtype that both convert to.");
   m.def(
       "can_cast",

@@ -237,3 +237,20 @@ NAMED = {
 }  # fmt: skip
 NAMED["chalf"] = NAMED["complex32"]
 globals().update(NAMED)
+
+
+def promote_named(type1: Any, type2: Any) -> Any:
+    """promote_types() where one of the dtypes is only a name."""
+    for dtype in (type1, type2):
+        if not isinstance(dtype, (_C.dtype, _Named)):
+            raise TypeError(
+                f"promote_types(): arguments must be {prefix()}.dtype, not "
+                f"{dtype.__class__.__name__}"
+            )
+    if type1 is type2:
+        return type1
+    if "float8" in f"{type1}{type2}":
+        raise RuntimeError(
+            f"Promotion for Float8 Types is not supported, attempted to promote {type1} and {type2}"
+        )
+    raise NotImplementedError(f"promotion of {type1} and {type2}: no tensor can be of such a dtype")
