@@ -1,5 +1,6 @@
 # The engine's own sources above the backend, in alphabetical order. To add a file: one line.
 set(treadle_sources
+  autograd/anomaly.cpp
   autograd/engine.cpp
   autograd/meta.cpp
   autograd/node.cpp

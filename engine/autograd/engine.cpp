@@ -5,11 +5,16 @@
 #include "engine/autograd/engine.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <queue>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/autograd/anomaly.h"
 #include "engine/core/context.h"
+#include "engine/core/export.h"
 #include "engine/ops/names.h"
 
 namespace treadle {
@@ -36,12 +41,12 @@ class Run {
   void seed(const Edge& edge, const Tensor& grad) { send(edge, grad); }
 
   // Only paths to these are followed.
-  void restrict_to(std::span<const Tensor> inputs, std::vector<Tensor>* captured) {
+  void restrict_to(std::span<const End> inputs, std::vector<Tensor>* captured) {
     captured_ = captured;
     targets_ = inputs;
     restricted_ = true;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Edge e = gradient_edge(inputs[i]);
+      const Edge& e = inputs[i].edge;
       if (e.leaf)
         leaf_captures_[e.tensor()].push_back(i);
       else if (e)
@@ -49,10 +54,18 @@ class Run {
     }
   }
   void find_needed(std::span<const Edge> roots);
+  void set_roots(std::vector<Edge> roots) { roots_ = std::move(roots); }
+  bool will_execute(const Edge& edge);
 
   void execute();
 
+  std::int64_t id() const { return id_; }
+  Node* node() const { return node_; }
+  bool restricted() const { return restricted_; }
+  void call_at_end(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+
  private:
+  void work();
   void send(const Edge& edge, const Tensor& grad);
   void visit(Task task);
   void finish_leaves();
@@ -72,8 +85,17 @@ class Run {
   std::unordered_map<Node*, std::vector<Capture>> node_captures_;
   std::unordered_map<Node*, bool> needed_;
   std::vector<Tensor>* captured_ = nullptr;
-  std::span<const Tensor> targets_;  // of restrict_to
+  std::span<const End> targets_;  // of restrict_to
+  std::int64_t id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  Node* node_ = nullptr;  // whose apply() runs
+  std::vector<std::function<void()>> callbacks_;
+  std::vector<Edge> roots_;
+  std::unordered_set<RefCounted*> reachable_;  // from roots_; filled when first asked for
+  static inline std::atomic<std::int64_t> next_id{0};
 };
+
+TREADLE_FAST_TLS constinit thread_local Run* running = nullptr;
+TREADLE_FAST_TLS constinit thread_local int depth = 0;  // of backward passes inside each other
 
 void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph);
 
@@ -114,6 +136,27 @@ void Run::find_needed(std::span<const Edge> roots) {
   }
 }
 
+bool Run::will_execute(const Edge& edge) {
+  if (restricted_) {
+    if (edge.leaf) return leaf_captures_.contains(edge.tensor());
+    const auto n = needed_.find(edge.node());
+    return n != needed_.end() && n->second;
+  }
+  if (reachable_.empty()) {
+    std::vector<Node*> stack;
+    const auto reach = [&](const Edge& e) {
+      if (e && reachable_.insert(e.target.get()).second && !e.leaf) stack.push_back(e.node());
+    };
+    for (const Edge& root : roots_) reach(root);
+    while (!stack.empty()) {
+      const Node& n = *stack.back();
+      stack.pop_back();
+      for (std::uint32_t i = 0; i < n.edge_count(); ++i) reach(n.edge(i));
+    }
+  }
+  return reachable_.contains(edge.target.get());
+}
+
 void Run::add(Tensor& sum, const Tensor& grad) {
   if (!sum.defined())
     sum = grad;
@@ -131,6 +174,7 @@ void Run::send(const Edge& edge, const Tensor& grad) {
     if (grad.defined()) add(leaves_[at->second].second, grad);
     return;
   }
+  if (!grad.defined()) return;  // zero: nothing that a node would do with it adds anything
   Node* node = edge.node();
   if (restricted_) {
     const auto n = needed_.find(node);
@@ -140,10 +184,26 @@ void Run::send(const Edge& edge, const Tensor& grad) {
   if (fresh) ready_.push(Ref<Node>(node));
   Gradients& grads = at->second;
   if (grads.size() <= edge.nr) grads.resize(edge.nr + 1);
-  if (grad.defined()) add(grads[edge.nr], grad);
+  add(grads[edge.nr], grad);
 }
 
-void Run::execute() {
+// Makes `run` the thread's current one.
+class Running {
+ public:
+  explicit Running(Run& run) : before_(std::exchange(running, &run)) { ++depth; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    running = before_;
+    --depth;
+  }
+
+ private:
+  Run* before_;
+};
+
+void Run::work() {
+  const Running current(*this);
   const GradMode mode(create_graph_);
   while (!ready_.empty()) {
     Ref<Node> node = ready_.top();
@@ -152,6 +212,28 @@ void Run::execute() {
     visit({std::move(node), std::move(at.mapped())});
   }
   finish_leaves();
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {  // one may add more
+    const std::function<void()> callback = std::move(callbacks_[i]);
+    callback();
+  }
+}
+
+// A backward function may run backward() itself, to any depth: every so often that goes to a new
+// thread, which has a stack of its own.
+void Run::execute() {
+  constexpr int kMostOnOneStack = 60;
+  if (depth < kMostOnOneStack) return work();
+  std::exception_ptr error;
+  const Context here = context();
+  std::thread([&] {
+    context() = here;
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
 }
 
 void Run::visit(Task task) {
@@ -178,8 +260,9 @@ void Run::visit(Task task) {
       if (capture.edge.nr < task.grads.size()) {
         if (captured_)
           (*captured_)[capture.index] = task.grads[capture.edge.nr];
-        else if (task.grads[capture.edge.nr].defined())
-          accumulate_grad(targets_[capture.index], task.grads[capture.edge.nr], create_graph_);
+        else if (task.grads[capture.edge.nr].defined() && targets_[capture.index].tensor.defined())
+          accumulate_grad(targets_[capture.index].tensor, task.grads[capture.edge.nr],
+                          create_graph_);
       }
     }
     // Nothing beyond this node is asked for.
@@ -194,11 +277,27 @@ void Run::visit(Task task) {
     }
     if (!beyond) return;
   }
-  Gradients results = node.apply(std::move(task.grads));
+  std::vector<NodeHookEntry> hooks;
+  Gradients arrived;
+  if (node.has_extras()) {
+    hooks = node.node_hooks();
+    for (const NodeHookEntry& h : hooks) {
+      if (!h.after) h.hook(task.grads, {});
+    }
+    if (!hooks.empty()) arrived = task.grads;
+  }
+  Node* const outer = std::exchange(node_, &node);
+  Gradients results = anomaly().enabled.load(std::memory_order_relaxed)
+                          ? anomaly().apply(node, std::move(task.grads))
+                          : node.apply(std::move(task.grads));
+  node_ = outer;
   if (results.size() != node.edge_count()) {
     fail(ErrorKind::runtime,
          "Function " + node.name() + " returned an invalid number of gradients - expected " +
              std::to_string(node.edge_count()) + ", but got " + std::to_string(results.size()));
+  }
+  for (const NodeHookEntry& h : hooks) {
+    if (h.after) h.hook(results, arrived);
   }
   for (std::uint32_t i = 0; i < node.edge_count(); ++i) send(node.edge(i), results[i]);
   if (!keep_) node.release();
@@ -238,8 +337,10 @@ void Run::finish_leaves() {
     const Tensor leaf{impl};
     GradMeta& m = grad_meta(leaf);
     std::vector<HookEntry> hooks, after;
+    std::vector<NodeHookEntry> node_hooks;
     {
       const ObjectLock lock(leaf.impl());
+      if (m.node_hooks) node_hooks = *m.node_hooks;
       if (m.hooks) hooks = *m.hooks;
       if (m.accumulated_hooks) after = *m.accumulated_hooks;
     }
@@ -256,6 +357,16 @@ void Run::finish_leaves() {
       continue;
     }
     if (!grad.defined()) continue;
+    Gradients arrived;
+    if (!node_hooks.empty()) {
+      Gradients in{grad};
+      for (const NodeHookEntry& h : node_hooks) {
+        if (!h.after) h.hook(in, {});
+      }
+      grad = in[0];
+      if (!grad.defined()) continue;
+      arrived = std::move(in);
+    }
     if (grad.shape() != leaf.shape()) {
       fail(ErrorKind::runtime, "a gradient has shape " + to_string(grad.shape()) +
                                    " but its leaf tensor has shape " + to_string(leaf.shape()));
@@ -263,18 +374,34 @@ void Run::finish_leaves() {
     if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
     accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_);
     for (const HookEntry& h : after) h.hook(leaf);
+    Gradients nothing;
+    for (const NodeHookEntry& h : node_hooks) {
+      if (h.after) h.hook(nothing, arrived);
+    }
   }
 }
 
 // Checks one output and makes the gradient it starts with.
-Tensor root_grad(const Tensor& out, const Tensor& given, std::size_t i, bool create_graph) {
-  if (!out.requires_grad()) {
+Tensor root_grad(const End& end, const Tensor& given, std::size_t i, bool create_graph) {
+  if (!end.edge) {
     fail(ErrorKind::runtime, "element " + std::to_string(i) +
                                  " of tensors does not require grad and does not have a grad_fn");
+  }
+  const Tensor& out = end.tensor;
+  if (!out.defined()) {  // only its place is known
+    if (!given.defined()) {
+      fail(ErrorKind::runtime, "grad can be implicitly created only for scalar outputs");
+    }
+    return create_graph ? given : detach(given);
   }
   if (!given.defined()) {
     if (out.numel() != 1) {
       fail(ErrorKind::runtime, "grad can be implicitly created only for scalar outputs");
+    }
+    if (is_complex(out.dtype())) {
+      fail(ErrorKind::runtime,
+           "grad can be implicitly created only for real scalar outputs but got " +
+               repr(out.dtype()));
     }
     return ones_like(out);
   }
@@ -284,12 +411,19 @@ Tensor root_grad(const Tensor& out, const Tensor& given, std::size_t i, bool cre
                                  std::to_string(i) + "] has a shape of " + to_string(out.shape()) +
                                  ".");
   }
+  if (is_complex(given.dtype()) != is_complex(out.dtype())) {
+    fail(ErrorKind::runtime,
+         "For complex Tensors, both grad_output and output are required to have the same dtype. "
+         "Mismatch in dtype: grad_output[" +
+             std::to_string(i) + "] has a dtype of " + repr(given.dtype()) + " and output[" +
+             std::to_string(i) + "] has a dtype of " + repr(out.dtype()) + ".");
+  }
   Tensor g = create_graph ? given : detach(given);
   return g.dtype() == out.dtype() ? g : to(g, out.dtype());
 }
 
-std::vector<Edge> seed_all(Run& run, std::span<const Tensor> outputs, std::span<const Tensor> grads,
-                           bool create_graph, bool restricted) {
+void seed_all(Run& run, std::span<const End> outputs, std::span<const Tensor> grads,
+              bool create_graph, bool restricted) {
   if (!grads.empty() && grads.size() != outputs.size()) {
     fail(ErrorKind::runtime, "got " + std::to_string(outputs.size()) + " tensors and " +
                                  std::to_string(grads.size()) + " gradients");
@@ -298,43 +432,53 @@ std::vector<Edge> seed_all(Run& run, std::span<const Tensor> outputs, std::span<
   std::vector<Tensor> start;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     start.push_back(root_grad(outputs[i], grads.empty() ? Tensor() : grads[i], i, create_graph));
-    roots.push_back(gradient_edge(outputs[i]));
+    roots.push_back(outputs[i].edge);
   }
   if (restricted) run.find_needed(roots);
   const GradMode mode(create_graph);
   for (std::size_t i = 0; i < roots.size(); ++i) run.seed(roots[i], start[i]);
-  return roots;
+  run.set_roots(std::move(roots));
+}
+
+std::vector<End> ends_of(std::span<const Tensor> tensors) {
+  std::vector<End> ends;
+  for (const Tensor& t : tensors) ends.emplace_back(t);
+  return ends;
+}
+
+void check_inputs(std::span<const End> inputs) {
+  for (const End& e : inputs) {
+    if (!e.edge) {
+      fail(ErrorKind::runtime, "One of the differentiated Tensors does not require grad");
+    }
+  }
 }
 
 }  // namespace
 
+void backward(std::span<const End> ends, std::span<const Tensor> grads,
+              const BackwardOptions& options, std::span<const End> inputs) {
+  Run run(options, true);
+  check_inputs(inputs);
+  if (!inputs.empty()) run.restrict_to(inputs, nullptr);
+  seed_all(run, ends, grads, options.create_graph, !inputs.empty());
+  run.execute();
+}
+
 void backward(std::span<const Tensor> tensors, std::span<const Tensor> grads,
               const BackwardOptions& options, std::span<const Tensor> inputs) {
-  Run run(options, true);
-  if (!inputs.empty()) {
-    for (const Tensor& t : inputs) {
-      if (!t.requires_grad()) {
-        fail(ErrorKind::runtime, "One of the differentiated Tensors does not require grad");
-      }
-    }
-    run.restrict_to(inputs, nullptr);
-  }
-  seed_all(run, tensors, grads, options.create_graph, !inputs.empty());
-  run.execute();
+  const std::vector<End> ends = ends_of(tensors), targets = ends_of(inputs);
+  backward(ends, grads, options, targets);
 }
 
 void backward(const Tensor& loss, const BackwardOptions& options) {
   backward({&loss, 1}, {}, options);
 }
 
-std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+std::vector<Tensor> grad(std::span<const End> outputs, std::span<const End> inputs,
                          std::span<const Tensor> grad_outputs, const BackwardOptions& options,
                          bool allow_unused) {
-  for (const Tensor& t : inputs) {
-    if (!t.requires_grad()) {
-      fail(ErrorKind::runtime, "One of the differentiated Tensors does not require grad");
-    }
-  }
+  check_inputs(inputs);
   std::vector<Tensor> result(inputs.size());
   Run run(options, false);
   run.restrict_to(inputs, &result);
@@ -350,6 +494,29 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
     }
   }
   return result;
+}
+
+std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs,
+                         std::span<const Tensor> grad_outputs, const BackwardOptions& options,
+                         bool allow_unused) {
+  const std::vector<End> from = ends_of(outputs), to = ends_of(inputs);
+  return grad(from, to, grad_outputs, options, allow_unused);
+}
+
+std::int64_t current_run() { return running ? running->id() : -1; }
+Node* current_node() { return running ? running->node() : nullptr; }
+bool visits_everything() { return !running || !running->restricted(); }
+bool will_execute(const Edge& edge) {
+  if (!running) {
+    fail(ErrorKind::runtime, "this can only be asked inside a backward pass");
+  }
+  return running->will_execute(edge);
+}
+void call_at_end(std::function<void()> callback) {
+  if (!running) {
+    fail(ErrorKind::runtime, "Final callbacks can only be installed during backward pass.");
+  }
+  running->call_at_end(std::move(callback));
 }
 
 }  // namespace treadle

@@ -139,6 +139,8 @@ void check_inplace(const Tensor& self) {
     fail(ErrorKind::runtime,
          "the tensor's memory is read-only (it wraps a read-only array); clone() it first");
   }
+  if (context().before_write) [[unlikely]]
+    context().before_write(self);
   const GradMeta* m = self.impl()->grad_meta;
   if (!m || !context().grad_enabled) return;
   if (!m->view) {
@@ -293,10 +295,19 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
   return m.accumulated_hooks->back().id;
 }
 
+std::int64_t add_leaf_node_hook(const Tensor& leaf, bool after, NodeHook hook, void* python) {
+  GradMeta& m = grad_meta(leaf);
+  const ObjectLock lock(leaf.impl());
+  if (!m.node_hooks) m.node_hooks = std::make_unique<std::vector<NodeHookEntry>>();
+  m.node_hooks->push_back({new_hook_id(), after, std::move(hook), python});
+  return m.node_hooks->back().id;
+}
+
 void remove_hook(const Tensor& t, std::int64_t id) {
   GradMeta& m = grad_meta(t);
   if (m.grad_fn) m.grad_fn->remove_hook(id);
   std::vector<HookEntry> removed;  // destroyed after the lock
+  std::vector<NodeHookEntry> removed_too;
   const ObjectLock lock(t.impl());
   for (auto* list : {m.hooks.get(), m.accumulated_hooks.get()}) {
     if (!list) continue;
@@ -306,6 +317,30 @@ void remove_hook(const Tensor& t, std::int64_t id) {
     removed.push_back(std::move(*at));
     list->erase(at);
   }
+  if (!m.node_hooks) return;
+  const auto at = std::find_if(m.node_hooks->begin(), m.node_hooks->end(),
+                               [&](const NodeHookEntry& h) { return h.id == id; });
+  if (at == m.node_hooks->end()) return;
+  removed_too.push_back(std::move(*at));
+  m.node_hooks->erase(at);
+}
+
+void detach_in_place(const Tensor& t) {
+  GradMeta* m = t.impl()->grad_meta;
+  if (!m) return;
+  if (m->view) {
+    fail(ErrorKind::runtime,
+         "Can't detach views in-place. Use detach() instead. If you are using "
+         "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
+         "gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+         "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+         "torch/optim/optimizer.py as a solution.");
+  }
+  const Ref<Node> old = std::exchange(m->grad_fn, nullptr);
+  if (old && m->slot) old->drop_retained(m->output_nr, m->slot.get());
+  m->slot = nullptr;
+  m->requires_grad = false;
+  m->output_nr = 0;
 }
 
 void retain_grad(const Tensor& t) {
@@ -335,6 +370,10 @@ void visit_references(const TensorImpl& tensor, ReferenceVisitor& visitor) {
     for (const HookEntry& h : *hooks) {
       if (h.python) visitor.python(h.python);
     }
+  }
+  if (!m->node_hooks) return;
+  for (const NodeHookEntry& h : *m->node_hooks) {
+    if (h.python) visitor.python(h.python);
   }
 }
 

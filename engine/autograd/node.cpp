@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "engine/autograd/anomaly.h"
+#include "engine/core/context.h"
 #include "engine/core/export.h"
 
 namespace treadle {
@@ -70,12 +72,17 @@ std::int64_t new_hook_id() { return next_hook.fetch_add(1, std::memory_order_rel
 
 struct Node::Extras {
   std::vector<HookEntry> hooks;
+  std::vector<NodeHookEntry> node_hooks;
+  std::string trace;  // anomaly mode
+  Ref<Node> maker;
   std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> retained;
 };
 
 Node::Node(std::uint32_t edges)
     : edge_count_(edges), sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)) {
   if (edges > kInlineEdges) edges_ = new Edge[edges];
+  if (anomaly().enabled.load(std::memory_order_relaxed)) [[unlikely]]
+    anomaly().note(*this);
 }
 
 std::uint64_t Node::made() { return next_sequence.load(std::memory_order_relaxed) - 1; }
@@ -105,22 +112,59 @@ std::int64_t Node::add_hook(std::uint32_t nr, TensorHook hook, void* python) {
   return id;
 }
 
-void Node::remove_hook(std::int64_t id) {
-  std::vector<HookEntry> removed;  // destroyed after the lock: a hook may own Python objects
+std::int64_t Node::add_node_hook(bool after, NodeHook hook, void* python) {
   const ObjectLock lock(this);
-  auto& all = extras().hooks;
-  const auto at =
-      std::find_if(all.begin(), all.end(), [&](const HookEntry& h) { return h.id == id; });
+  const std::int64_t id = new_hook_id();
+  extras().node_hooks.push_back({id, after, std::move(hook), python});
+  return id;
+}
+
+namespace {
+
+// Moves the hook with this id from `all` to `removed`.
+template <class Entry>
+void take(std::vector<Entry>& all, std::int64_t id, std::vector<Entry>& removed) {
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Entry& h) { return h.id == id; });
   if (at == all.end()) return;
   removed.push_back(std::move(*at));
   all.erase(at);
 }
 
+}  // namespace
+
+void Node::remove_hook(std::int64_t id) {
+  std::vector<HookEntry> removed;  // destroyed after the lock: a hook may own Python objects
+  std::vector<NodeHookEntry> removed_too;
+  const ObjectLock lock(this);
+  take(extras().hooks, id, removed);
+  take(extras().node_hooks, id, removed_too);
+}
+
+void Node::set_origin(std::string trace, Ref<Node> maker) {
+  const ObjectLock lock(this);
+  extras().trace = std::move(trace);
+  extras().maker = std::move(maker);
+}
+
+std::pair<std::string, Ref<Node>> Node::origin() const {
+  const ObjectLock lock(this);
+  const Extras* e = extras_.load(std::memory_order_relaxed);
+  return e ? std::pair{e->trace, e->maker} : std::pair<std::string, Ref<Node>>();
+}
+
 void Node::clear_hooks() {
   if (!has_extras()) return;
   std::vector<HookEntry> removed;  // destroyed after the lock
+  std::vector<NodeHookEntry> removed_too;
   const ObjectLock lock(this);
   std::swap(removed, extras().hooks);
+  std::swap(removed_too, extras().node_hooks);
+}
+
+std::vector<NodeHookEntry> Node::node_hooks() const {
+  const ObjectLock lock(this);
+  const Extras* e = extras_.load(std::memory_order_relaxed);
+  return e ? e->node_hooks : std::vector<NodeHookEntry>();
 }
 
 std::vector<HookEntry> Node::hooks() const {
@@ -165,6 +209,69 @@ Saved::Saved(const Tensor& input) : tensor_(input) {
          "normal tensor and use it in autograd.");
   }
   version_ = input.version();
+  if (SavedHooks* hooks = context().saved_hooks) [[unlikely]] {
+    if (!input.impl()->wrapped_number) pack(*hooks);
+  }
+}
+
+namespace {
+// The same memory without history.
+Tensor bare(const Tensor& t) {
+  const TensorImpl& i = *t.impl();
+  return Tensor(Ref<TensorImpl>::make(i.storage, i.offset, i.shape, i.strides, i.dtype));
+}
+}  // namespace
+
+void Saved::pack(SavedHooks& hooks) {
+  if (packed_) {
+    fail(ErrorKind::runtime,
+         "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
+         "one pair of hooks is allowed at a time.");
+  }
+  if (!tensor_.defined()) {
+    fail(ErrorKind::runtime,
+         "Calling register_hooks on a saved tensor with value None is forbidden");
+  }
+  const Tensor data = bare(tensor_);
+  const std::uint32_t before = data.version();
+  Ref<Pack> made(new Pack);
+  if (!output_) made->edge = gradient_edge(tensor_);
+  {
+    const NoGrad off;
+    made->content = hooks.pack(data);
+  }
+  if (data.version() != before) {
+    fail(ErrorKind::runtime,
+         "A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
+         "pack hook can not be modified by in-place operations as this can lead to unexpected "
+         "side-effects. Please open an issue if you need to perform in-place operations on the "
+         "input to a pack hook.");
+  }
+  packed_ = std::move(made);
+  tensor_ = Tensor();
+}
+
+Tensor Saved::unpacked(Node* owner) const {
+  const Tensor again = bare(packed_->content->unpack());
+  if (output_) {
+    if (owner) set_history(again, Ref<Node>(owner), nr_);
+  } else if (Node* node = packed_->edge.node()) {
+    set_history(again, Ref<Node>(node), packed_->edge.nr);
+  } else if (packed_->edge.leaf) {
+    const Tensor leaf{Ref<TensorImpl>(packed_->edge.tensor())};
+    record("AliasBackward0", again, {&leaf}, [](Node&, const Gradients& g) { return g; });
+  }
+  return again;
+}
+
+void Saved::packed_references(ReferenceVisitor& visitor) const {
+  if (!packed_->unique()) return;  // another Saved has it, too
+  const Edge& e = packed_->edge;
+  if (e.leaf) visitor.tensor(*e.tensor());
+  if (!e.leaf && e) visitor.node(*e.node());
+  if (packed_->content->unique() && packed_->content->python()) {
+    visitor.python(packed_->content->python());
+  }
 }
 
 namespace {
@@ -192,9 +299,14 @@ void visit_references(const Node& node, ReferenceVisitor& visitor) {
   }
   node.references(visitor);
   if (!node.has_extras()) return;
-  for (const HookEntry& h : node.extras_.load(std::memory_order_relaxed)->hooks) {
+  const Node::Extras& extras = *node.extras_.load(std::memory_order_relaxed);
+  for (const HookEntry& h : extras.hooks) {
     if (h.python) visitor.python(h.python);
   }
+  for (const NodeHookEntry& h : extras.node_hooks) {
+    if (h.python) visitor.python(h.python);
+  }
+  if (extras.maker) visitor.node(*extras.maker);
 }
 
 Saved Saved::output(const Tensor& result, std::uint32_t nr) {
@@ -204,10 +316,14 @@ Saved Saved::output(const Tensor& result, std::uint32_t nr) {
   s.version_ = result.version();
   s.nr_ = nr;
   s.output_ = true;
+  if (SavedHooks* hooks = context().saved_hooks) [[unlikely]]
+    s.pack(*hooks);
   return s;
 }
 
 Tensor Saved::get_data(const char* node_name) const {
+  if (packed_) [[unlikely]]
+    return bare(packed_->content->unpack());
   if (!tensor_.defined()) return tensor_;
   if (const std::uint32_t now = tensor_.version(); now != version_) {
     std::string text =
@@ -227,6 +343,8 @@ Tensor Saved::get_data(const char* node_name) const {
 }
 
 Tensor Saved::get(Node* owner) const {
+  if (packed_) [[unlikely]]
+    return unpacked(owner);
   const Tensor data = get_data(owner->name().c_str());
   if (!output_ || !data.defined()) return data;
   const TensorImpl& d = *data.impl();

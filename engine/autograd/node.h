@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,18 @@ struct HookEntry {
   void* python = nullptr;  // the Python callable inside, for the garbage collector
 };
 
+// A hook on a whole node. Before apply() it may change the gradients that came in; after it those
+// that go out (`arrived`: what came in).
+using NodeHook = std::function<void(Gradients& changed, const Gradients& arrived)>;
+struct NodeHookEntry {
+  std::int64_t id;
+  bool after;
+  NodeHook hook;
+  void* python = nullptr;  // as in HookEntry
+};
+
+class Saved;
+
 // .grad of a non-leaf tensor on which retain_grad() was called; shared by the tensor and its node,
 // so that neither needs a weak pointer to the other.
 struct GradSlot final : RefCounted, Pooled {
@@ -70,11 +83,21 @@ class Node : public RefCounted, public Pooled {
   static std::uint64_t made();
   // Later nodes have higher numbers; backward visits in descending order.
   std::uint64_t sequence() const { return sequence_; }
+  void set_sequence(std::uint64_t sequence) { sequence_ = sequence; }
+  // What was saved under PyTorch's name for it ("self", "result"); null if nothing was, or if the
+  // node doesn't know its saved tensors by name. Throws the "second time" error once released.
+  virtual Saved* saved(std::string_view) { return nullptr; }
 
   // Hooks on gradients that arrive at output `nr`. The returned id removes it.
   std::int64_t add_hook(std::uint32_t nr, TensorHook hook, void* python = nullptr);
+  std::int64_t add_node_hook(bool after, NodeHook hook, void* python = nullptr);
   void remove_hook(std::int64_t id);
   std::vector<HookEntry> hooks() const;  // a snapshot
+  std::vector<NodeHookEntry> node_hooks() const;
+  // Anomaly mode: where the forward pass made this node, and the node whose backward did (null:
+  // none).
+  void set_origin(std::string trace, Ref<Node> maker);
+  std::pair<std::string, Ref<Node>> origin() const;
   void retain(std::uint32_t nr, Ref<GradSlot> slot);
   void drop_retained(std::uint32_t nr, const GradSlot* slot);  // the tensor got another grad_fn
   std::vector<std::pair<std::uint32_t, Ref<GradSlot>>> retained() const;
@@ -95,6 +118,17 @@ class Node : public RefCounted, public Pooled {
 
 inline Node* Edge::node() const { return leaf ? nullptr : static_cast<Node*>(target.get()); }
 
+// What a saved tensor became in the hands of saved_tensors_hooks.
+class Packed : public RefCounted {
+ public:
+  virtual Tensor unpack() = 0;
+  virtual void* python() const { return nullptr; }  // what it holds, for the garbage collector
+};
+class SavedHooks : public RefCounted {
+ public:
+  virtual Ref<Packed> pack(const Tensor& tensor) = 0;
+};
+
 // A tensor kept for backward, with the version it had. get() throws if an in-place op has changed
 // it since.
 class Saved {
@@ -102,7 +136,9 @@ class Saved {
   Saved() = default;
   explicit Saved(const Tensor& input);
   Saved(const Saved& o) : version_(o.version_), nr_(o.nr_), output_(o.output_) {
-    if (!reported(o)) tensor_ = o.tensor_;
+    if (reported(o)) return;
+    tensor_ = o.tensor_;
+    packed_ = o.packed_;
   }
   Saved(Saved&&) noexcept = default;
   Saved& operator=(const Saved&) = default;
@@ -111,13 +147,19 @@ class Saved {
   // A result of the op itself: kept without its tape, else tensor and node would own each other.
   static Saved output(const Tensor& result, std::uint32_t nr = 0);
 
-  bool defined() const { return tensor_.defined(); }
+  bool defined() const { return tensor_.defined() || packed_; }
+  // Hands the tensor to `hooks`; throws if that was done already.
+  void pack(SavedHooks& hooks);
   // `owner` is the node that saved it: outputs get it back as their grad_fn.
   Tensor get(Node* owner) const;
   Tensor get_data(const char* node_name) const;  // version-checked, without tape
-  void reset() { tensor_ = Tensor(); }
+  void reset() {
+    tensor_ = Tensor();
+    packed_ = nullptr;
+  }
   void references(ReferenceVisitor& visitor) const {
     if (tensor_.defined()) visitor.tensor(*tensor_.impl());
+    if (packed_) packed_references(visitor);
   }
   // Reports every Saved inside `closure`. Lambdas don't say what they capture, but copying one
   // copies each of its captures: while this runs, a copy of a Saved is reported and stays empty.
@@ -141,7 +183,16 @@ class Saved {
   };
   static bool reported(const Saved& original);  // false unless a Report is running
 
+  // In place of tensor_, with where the gradient of the original goes.
+  struct Pack final : RefCounted {
+    Ref<Packed> content;
+    Edge edge;
+  };
+  void packed_references(ReferenceVisitor& visitor) const;
+  Tensor unpacked(Node* owner) const;
+
   Tensor tensor_;
+  Ref<Pack> packed_;
   std::uint32_t version_ = 0;
   std::uint32_t nr_ = 0;
   bool output_ = false;
@@ -170,6 +221,7 @@ struct GradMeta : Pooled {
   std::unique_ptr<std::vector<HookEntry>> hooks;  // leaf: on the arriving gradient
   std::unique_ptr<std::vector<HookEntry>>
       accumulated_hooks;  // leaf: after .grad was written; hook(tensor)
+  std::unique_ptr<std::vector<NodeHookEntry>> node_hooks;  // leaf: around the writing of .grad
   ~GradMeta();
 };
 
@@ -191,11 +243,17 @@ void rebase_history(const Tensor& self, Ref<Node> node);
 void set_view(const Tensor& view, const Tensor& base,
               ViewInfo::Creation creation = ViewInfo::Creation::normal);
 
+// torch.Tensor.detach_: the tensor becomes a leaf. Throws Error{runtime} for views, whose base
+// would not.
+void detach_in_place(const Tensor& t);
+
 // Names the tensor for hooks and .grad; used by the Python layer.
 // `python`: the callable inside the hook, if it is Python's.
 std::int64_t add_hook(const Tensor& t, TensorHook hook, void* python = nullptr);
 std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const Tensor&)> hook,
                                   void* python = nullptr);
+std::int64_t add_leaf_node_hook(const Tensor& leaf, bool after, NodeHook hook,
+                                void* python = nullptr);
 void remove_hook(const Tensor& t, std::int64_t id);
 void retain_grad(const Tensor& t);
 bool retains_grad(const Tensor& t);

@@ -5,9 +5,15 @@
 #pragma GCC visibility push(default)
 namespace treadle {
 
+class SavedHooks;  // autograd/node.h
+class Tensor;
+
 struct Context {
   bool grad_enabled = true;
   bool inference = false;
+  SavedHooks* saved_hooks = nullptr;  // what saved tensors are handed to; null: kept as they are
+  // Called with what an in-place op is about to write; null: nobody asks.
+  void (*before_write)(const Tensor& written) = nullptr;
 };
 Context& context();
 

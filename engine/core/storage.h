@@ -43,6 +43,7 @@ class Storage final : public RefCounted, public Pooled {
   }
   void share() { of_ ? of_->share() : shared_.store(true, std::memory_order_relaxed); }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void set_version(std::uint32_t version) { version_.store(version, std::memory_order_relaxed); }
   void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
 
  private:

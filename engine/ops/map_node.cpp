@@ -109,6 +109,18 @@ MapNode::MapNode(const MapOp& op, const Params& p, Inputs in, const Dims& shape,
 
 std::string MapNode::name() const { return node_name(op_.name()); }
 
+Saved* MapNode::saved(std::string_view name) {
+  if (released_) released_error();
+  if (name == "result") return read_ & 8 ? &saved_[kInputs] : nullptr;
+  std::size_t k = 0;
+  for (const Arg& arg : parse_schema(op_.schema).args) {
+    if (arg.type != ArgType::tensor) continue;
+    if (arg.name == name) return read_ >> k & 1 ? &saved_[k] : nullptr;
+    ++k;
+  }
+  return nullptr;
+}
+
 void MapNode::release() {
   std::array<Saved, kInputs + 1> dropped;  // freed after the lock
   const ObjectLock lock(this);

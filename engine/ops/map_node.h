@@ -31,6 +31,7 @@ class MapNode final : public Node {
   void save_output(const Tensor& out) { saved_[kInputs] = Saved::output(out); }
 
   std::string name() const override;
+  Saved* saved(std::string_view name) override;
   void release() override;
   Gradients apply(Gradients grads) override;
   void references(ReferenceVisitor& visitor) const override {

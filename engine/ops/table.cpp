@@ -7,6 +7,7 @@
 
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
+#include "engine/ops/elementwise.h"
 #include "engine/ops/names.h"
 #include "engine/ops/native.h"
 
@@ -185,6 +186,12 @@ Value parse_default(const OpDef& op, const Arg& arg) {
 }
 
 }  // namespace
+
+bool is_elementwise(const OpDef& op) {
+  const std::span<const OpDef> maps = elementwise_ops();
+  return std::any_of(maps.begin(), maps.end(),
+                     [&](const OpDef& map) { return map.schema == op.schema; });
+}
 
 std::span<const OpDef> op_table() { return the_table().ops; }
 

@@ -175,7 +175,9 @@ void bind_node(nb::module_& m) {
                      }
                      return nb::tuple(items);
                    })
-      .def("_sequence_nr", [](NodeBox& n) { return n.object->sequence(); });
+      .def("_sequence_nr", [](NodeBox& n) { return n.object->sequence(); })
+      .def("_set_sequence_nr",
+           [](NodeBox& n, std::uint64_t sequence) { n.object->set_sequence(sequence); });
 
   auto function = nb::class_<FunctionBox>(m, "_FunctionBase", node,
                                           nb::type_slots(node_slots<&function_dict_offset>()),
@@ -263,16 +265,43 @@ BackwardOptions options_of(nb::handle retain_graph, bool create_graph) {
   return options;
 }
 
+// Tensors, and graph.GradientEdge tuples of a node (or _AccumulateGrad) and a number.
+std::vector<End> ends_of(nb::handle given, const char* what) {
+  std::vector<End> result;
+  const auto add = [&](nb::handle item) {
+    if (is_tensor(item.ptr())) {
+      result.emplace_back(tensor_of(item.ptr()));
+    } else if (PyTuple_Check(item.ptr()) && nb::hasattr(item, "output_nr")) {
+      const nb::object node = item[0];
+      const auto nr = nb::cast<std::uint32_t>(item[1]);
+      if (is_node(node.ptr())) {
+        result.emplace_back(Edge{Ref<RefCounted>(node_of(node.ptr())), nr, false});
+      } else {
+        const Tensor leaf =
+            expect_tensor(nb::object(node.attr("variable")).ptr(), "the variable of an edge");
+        result.emplace_back(Edge{Ref<RefCounted>(leaf.impl()), 0, true});
+      }
+    } else {
+      expect_tensor(item.ptr(), what);
+    }
+  };
+  if (is_tensor(given.ptr()) || nb::hasattr(given, "_fields")) {
+    add(given);
+  } else {
+    for (nb::handle item : given) add(item);
+  }
+  return result;
+}
+
 void bind_running(nb::module_& m) {
   m.def(
       "_backward",
       [](nb::handle tensors, nb::handle grads, nb::handle retain_graph, bool create_graph,
          nb::handle inputs) {
-        const auto t = tensors_of(tensors, "tensors", false);
+        const auto t = ends_of(tensors, "tensors");
         const auto g =
             grads.is_none() ? std::vector<Tensor>() : tensors_of(grads, "grad_tensors", true);
-        const auto in =
-            inputs.is_none() ? std::vector<Tensor>() : tensors_of(inputs, "inputs", false);
+        const auto in = inputs.is_none() ? std::vector<End>() : ends_of(inputs, "inputs");
         if (!inputs.is_none() && in.empty()) {
           fail(ErrorKind::runtime, "`inputs` argument to `backward()` cannot be empty.");
         }
@@ -286,8 +315,8 @@ void bind_running(nb::module_& m) {
       "_grad",
       [](nb::handle outputs, nb::handle inputs, nb::handle grads, nb::handle retain_graph,
          bool create_graph, bool allow_unused) {
-        const auto out = tensors_of(outputs, "outputs", false);
-        const auto in = tensors_of(inputs, "inputs", false);
+        const auto out = ends_of(outputs, "outputs");
+        const auto in = ends_of(inputs, "inputs");
         const auto g =
             grads.is_none() ? std::vector<Tensor>() : tensors_of(grads, "grad_outputs", true);
         const BackwardOptions options = options_of(retain_graph, create_graph);

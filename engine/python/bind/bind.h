@@ -190,6 +190,7 @@ void bind_create(nb::module_& m);    // create.cpp: tensor, as_tensor, from_nump
 void bind_exchange(nb::module_& m);  // dlpack.cpp
 void bind_buffers(nb::module_& m);   // exchange.cpp: frombuffer
 void bind_autograd(nb::module_& m);  // autograd.cpp
+void bind_tape(nb::module_& m);      // tape.cpp: hooks, saved tensors, anomaly mode
 void bind_random(nb::module_& m);    // random.cpp: Generator
 void bind_gc();                      // gc.cpp: what the garbage collector is told
 void bind_config(nb::module_& m);    // config.cpp: versions, ISA, BLAS, threads

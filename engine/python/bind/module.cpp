@@ -68,6 +68,7 @@ NB_MODULE(_C, m) {
   bind_exchange(m);
   bind_buffers(m);
   bind_autograd(m);
+  bind_tape(m);
   bind_override(m);
   bind_gc();
   bind_config(m);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/ops/map_facts.h"
+#include "engine/ops/elementwise.h"
 #include "engine/python/bind/methods.h"
 #include "engine/python/bind/override.h"
 #include "engine/python/bind/parse.h"
@@ -447,6 +448,7 @@ void bind_ops(nb::module_& m) {
       row["doc"] = op.doc;
       row["variants"] = op.variants;
       row["differentiable"] = op.differentiable;
+      row["elementwise"] = is_elementwise(op);
       if (const functor::Info* info = map_info(op.schema)) {
         row["domain"] = nb::make_tuple(info->domain.low, info->domain.high);
         row["ulp"] = nb::make_tuple(info->ulp32, info->ulp64);

@@ -19,6 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import __config__ as __config__
     from . import autograd as autograd
+    from . import backends as backends
+    from . import cuda as cuda
+    from . import func as func
+    from . import profiler as profiler
     from . import fft as fft
     from . import functional as functional
     from . import linalg as linalg
@@ -95,12 +99,16 @@ _SUBMODULES = (
     "__config__",
     "_utils",
     "autograd",
+    "backends",
+    "cuda",
     "fft",
+    "func",
     "functional",
     "linalg",
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
     "special",

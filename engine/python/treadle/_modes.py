@@ -44,7 +44,18 @@ class _Mode:
         import inspect
 
         if inspect.isclass(fn):
-            raise TypeError("grad modes decorate functions, not classes: decorate the methods")
+            import warnings
+
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            fn.__init__ = self(fn.__init__)
+            return fn
         if inspect.isgeneratorfunction(fn):
             return self._wrap_generator(fn)  # type: ignore[return-value]
 

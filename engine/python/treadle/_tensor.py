@@ -51,6 +51,12 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     return _TensorHook(self, _C._add_accumulated_hook(self, hook))
 
 
+def detach_(self: Tensor) -> Tensor:
+    """Takes the tensor off the tape, in place; RuntimeError for views."""
+    _C._detach_in_place(self)
+    return self
+
+
 class _TensorHook:
     """Takes a tensor's hook out again."""
 
@@ -73,18 +79,97 @@ class _TensorHook:
 
 
 class AccumulateGrad:
-    """Stands for a leaf where grad_fn.next_functions needs a node: the end of the tape."""
+    """The end of the tape at a leaf: where grad_fn.next_functions leads."""
 
     next_functions: tuple[tuple[Any, int], ...] = ()
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
 
+    @classmethod
+    def of(cls, variable: Tensor) -> AccumulateGrad:
+        """The same object as long as anybody keeps it."""
+        made = _accumulators().get(id(variable))
+        if made is None:
+            made = _accumulators()[id(variable)] = cls(variable)
+        return made
+
     def name(self) -> str:
-        return "AccumulateGrad"
+        return "treadle::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        metadata: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return metadata
+
+    def register_hook(self, fn: Callable[..., Any]) -> _NodeHook:
+        """fn((), grads) after .grad was written."""
+        return _NodeHook(self.variable, _C._add_node_hook(self.variable, True, fn))
+
+    def register_prehook(self, fn: Callable[..., Any]) -> _NodeHook:
+        """fn(grads) before .grad is written; a tuple it returns replaces the gradient."""
+        return _NodeHook(self.variable, _C._add_node_hook(self.variable, False, fn))
 
     def __repr__(self) -> str:
-        return f"<AccumulateGrad of {tuple(self.variable.shape)}>"
+        return f"<AccumulateGrad object at {hex(id(self))}>"
+
+
+def _accumulators(made: list[Any] = []) -> Any:  # noqa: B006
+    """AccumulateGrad by its tensor's id; the object keeps the tensor, so the id stays its."""
+    if not made:
+        import weakref
+
+        made.append(weakref.WeakValueDictionary())
+    return made[0]
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+
+
+class _NodeHook:
+    """Takes a node's hook out again."""
+
+    def __init__(self, node: Any, id: int) -> None:
+        self._node = node
+        self.id = id
+
+    def remove(self) -> None:
+        _C._remove_node_hook(self._node, self.id)
+
+    def __enter__(self) -> _NodeHook:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def _node_register_hook(self: Any, fn: Callable[..., Any]) -> _NodeHook:
+    """fn(grad_inputs, grad_outputs) after the node has run; a tuple it returns replaces
+    grad_inputs."""
+    return _NodeHook(self, _C._add_node_hook(self, True, fn))
+
+
+def _node_register_prehook(self: Any, fn: Callable[..., Any]) -> _NodeHook:
+    """fn(grad_outputs) before the node runs; a tuple it returns replaces them."""
+    return _NodeHook(self, _C._add_node_hook(self, False, fn))
+
+
+def _node_metadata(self: Any) -> dict[Any, Any]:
+    """A dict for whatever users want to keep with the node."""
+    metadata: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+    return metadata
+
+
+def _node_getattr(self: Any, name: str) -> Any:
+    """_saved_NAME and _raw_saved_NAME: what the node saved for backward under PyTorch's name."""
+    for prefix, raw in (("_saved_", False), ("_raw_saved_", True)):
+        if name.startswith(prefix) and _C._has_saved_tensor(self, name[len(prefix) :]):
+            if not raw:
+                return _C._saved_tensor(self, name[len(prefix) :])
+            from .autograd.graph import SavedTensor
+
+            return SavedTensor._of(self, name[len(prefix) :])
+    raise AttributeError(f"'{self.__class__.__name__}' object has no attribute '{name}'")
 
 
 # --- conversion -----------------------------------------------------------------------------------
@@ -541,13 +626,26 @@ def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 METHODS = (
     to_dense, dense_dim, sparse_dim, _is_view,
-    backward, register_hook, register_post_accumulate_grad_hook, type, cuda, new, new_tensor, numpy,
+    backward, detach_, register_hook, register_post_accumulate_grad_hook, type, cuda, new,
+    new_tensor, numpy,
     __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
     set_, resize_, resize_as_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, __rdiv__, __div__, __idiv__, apply_, map_, map2_,
     is_same_size,
 )  # fmt: skip
+
+
+def _private_name(name: str) -> Any:
+    """Names of PyTorch's dispatcher, which programs import from its _C and seldom use: they raise
+    when they are used, not when they are imported."""
+    if name not in ("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"):
+        raise AttributeError(f"module 'treadle._C' has no attribute '{name}'")
+
+    def missing(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{name}: this engine has no dispatcher keys")
+
+    return missing
 
 
 def install() -> None:
@@ -559,5 +657,11 @@ def install() -> None:
     Tensor.__init_subclass__ = classmethod(__init_subclass__)
     Tensor._make_subclass = staticmethod(_C._make_subclass)
     _C.Generator.__reduce__ = _reduce_generator
-    _C._AccumulateGrad = AccumulateGrad
+    _C._AccumulateGrad = AccumulateGrad.of
+    _C.__getattr__ = _private_name
+    node: Any = _C.Node
+    node.register_hook = _node_register_hook
+    node.register_prehook = _node_register_prehook
+    node.metadata = property(_node_metadata)
+    node.__getattr__ = _node_getattr
     Tensor.__array_priority__ = 1000  # NumPy's operators leave the work to ours

@@ -22,6 +22,8 @@ class FunctionCtx(_C._FunctionBase):
     _dirty: tuple[Tensor, ...] = ()
     _no_grad_outputs: tuple[Tensor, ...] = ()
     _materialize: bool = True
+    saved_for_forward: tuple[Tensor | None, ...] = ()
+    _in_jvp: bool = False
     # for the backward pass: (shape, dtype) of each output, and which inputs are tensors
     _outputs: tuple[tuple[Any, Any] | None, ...] = ()
     _tensor_positions: tuple[int, ...] = ()
@@ -41,9 +43,44 @@ class FunctionCtx(_C._FunctionBase):
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for jvp, where `saved_tensors` has them."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
+        if self._in_jvp:
+            return self.saved_for_forward or self._to_save
         return self._saved()
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        import warnings
+
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, 2)
+        return self.saved_tensors
+
+    @property
+    def to_save(self) -> tuple[Any, ...] | None:
+        return self._to_save or None
+
+    @property
+    def materialize_grads(self) -> bool:
+        return self._materialize
+
+    @property
+    def dirty_tensors(self) -> tuple[Any, ...] | None:
+        return self._dirty or None
+
+    @property
+    def non_differentiable(self) -> tuple[Any, ...] | None:
+        return self._no_grad_outputs or None
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Says which inputs forward changed in place; they must be among its results."""
@@ -60,12 +97,22 @@ class FunctionCtx(_C._FunctionBase):
     def _run_backward(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """Called by the tape: gradients of the outputs in, one for each tensor input out."""
         filled = []
+        grads += (None,) * (len(self._outputs) - len(grads))  # nobody sent those
         for g, meta in zip(grads, self._outputs):
             if g is None and self._materialize and meta is not None:
                 g = _C.zeros(meta[0], dtype=meta[1])
             filled.append(g)
         name = self._function.__name__
-        result = self._function.backward(self, *filled)
+        overrides = [
+            "backward" if self._function.backward is not Function.backward else "",
+            "vjp" if self._function.vjp is not Function.vjp else "",
+        ]
+        if all(overrides):
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        result = (self._function.vjp if overrides[1] else self._function.backward)(self, *filled)
         if not isinstance(result, tuple):
             result = (result,)
         extra = result[self._input_count :]
@@ -103,21 +150,56 @@ class FunctionCtx(_C._FunctionBase):
         return tuple(chosen)
 
 
-class Function:
+def bind_default_args(func: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """The positional arguments of func with its defaults filled in."""
+    import inspect
+
+    bound = inspect.signature(func).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
+class _Meta(type):
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        # Named as PyTorch names it: this is what prints as grad_fn.
+        cls._ctx_type = type(  # type: ignore[attr-defined]
+            name + "Backward", (FunctionCtx,), {"_function": cls}
+        )
+        super().__init__(name, bases, attributes)
+
+
+class Function(metaclass=_Meta):
     """Base class of custom ops. Define static methods, then call `YourFunction.apply(...)`:
 
         forward(ctx, *args)         computes the results (a tensor or a tuple)
         backward(ctx, *grads)       one gradient (or None) for each argument of forward
+        jvp(ctx, *tangents)         one tangent for each result; forward mode
+        vmap(info, in_dims, *args)  (results, out_dims); under func.vmap
 
-    Instead of ctx in forward: forward(*args) and setup_context(ctx, inputs, output).
+    Instead of ctx in forward: forward(*args) and setup_context(ctx, inputs, output), which func's
+    transforms need. With `generate_vmap_rule = True` vmap follows from the others.
     """
 
     _ctx_type: type[FunctionCtx]
+    generate_vmap_rule = False
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # Named as PyTorch names it: this is what prints as grad_fn.
-        cls._ctx_type = type(cls.__name__ + "Backward", (FunctionCtx,), {"_function": cls})
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{self.__class__} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-"
+            "style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -138,9 +220,41 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True."
+        )
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward without recording and puts backward on the tape."""
+        has_setup = cls.setup_context is not Function.setup_context
+        if has_setup:
+            args = bind_default_args(cls.forward, *args, **kwargs)
+            kwargs = {}
+        if any(hasattr(a, "_level") for a in args if isinstance(a, Tensor)):
+            from ..func._functions import apply
+
+            return apply(cls, args)
+        if not has_setup and _in_transform is not None and _in_transform():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+                "please see https://pytorch.org/docs/main/notes/extending.func.html"
+            )
+        return cls._run(args, kwargs)[0]
+
+    @classmethod
+    def _run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionCtx]:
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
         tensors = [args[i] for i in positions]
         recording = _C.is_grad_enabled()
@@ -161,10 +275,14 @@ class Function:
                 result = cls.forward(*args)
                 cls.setup_context(ctx, args, result)
             else:
-                result = cls.forward(ctx, *args)
+                result = cls.forward(ctx, *args, **kwargs)
         finally:
             _C._set_grad_enabled(previous)
-        return _record(ctx, args, result, any(needed))
+        return _record(ctx, args, result, any(needed)), ctx
+
+
+# Whether one of func's transforms runs; set when those are first imported.
+_in_transform: Any = None
 
 
 def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable: bool) -> Any:
@@ -191,8 +309,8 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable
             metas.append(None)
             continue
         numbers.setdefault(id(out), nr)
-        has_grad = id(out) not in unmarked and out.dtype.is_floating_point
-        metas.append((out.shape, out.dtype) if has_grad else None)
+        has_grad = id(out) not in unmarked and (out.dtype.is_floating_point or out.dtype.is_complex)
+        metas.append((out.shape, out.dtype))
         if not has_grad:
             continue
         if id(out) in dirty:
@@ -212,3 +330,65 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable
         [-1 if t is None or id(t) in inputs else numbers.get(id(t), -1) for t in to_save],
     )
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+class _Delayed(Function):
+    """The identity, whose gradient raises."""
+
+    @staticmethod
+    def forward(ctx: Any, text: str, x: Tensor) -> Tensor:
+        ctx.text = text
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError(ctx.text)
+
+
+def once_differentiable(fn: Any) -> Any:
+    """Decorates a backward that isn't differentiable itself: it runs without recording, and
+    differentiating its results raises RuntimeError."""
+    import functools
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        previous = _C._set_grad_enabled(False)
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            _C._set_grad_enabled(previous)
+        if not previous:
+            return outputs
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        text = "trying to differentiate twice a function that was marked with @once_differentiable"
+
+        def guard(t: Any) -> Any:
+            if not isinstance(t, Tensor) or not t.is_floating_point():
+                return t
+            return _Delayed.apply(text, t.detach().requires_grad_())
+
+        single = not isinstance(outputs, tuple)
+        made = tuple(guard(t) for t in ((outputs,) if single else outputs))
+        return made[0] if single else made
+
+    return wrapper
+
+
+class InplaceFunction(Function):
+    """Kept for old programs."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Kept for old programs: raises when it is used."""
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("NestedIOFunction: use Function with flat arguments")
+
+
+_SingleLevelFunction = Function
