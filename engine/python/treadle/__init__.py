@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
-    from . import func as func
-    from . import profiler as profiler
     from . import fft as fft
+    from . import func as func
     from . import functional as functional
     from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import return_types as return_types
     from . import signal as signal

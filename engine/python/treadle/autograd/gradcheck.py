@@ -235,26 +235,6 @@ class _Check:
                 "gradcheck expects at least one input tensor to require gradient, but none of the "
                 "them have requires_grad=True."
             )
-<<<<<<< HEAD
-        if any(s == 0 and n > 1 for s, n in zip(t.stride(), t.shape)):
-            raise RuntimeError(
-                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are non-overlapping to be able to compute the numerical gradients correctly. "
-                "You should call .contiguous on the input before passing it to gradcheck."
-            )
-    outputs = _differentiable(func(*args))
-    if not outputs:
-        return
-    for o in range(len(outputs)):
-        # A new graph each time: taking differences writes into what the last one saved.
-        analytic = _analytic(_differentiable(func(*args))[o], wanted, fast_mode)
-        again = _analytic(_differentiable(func(*args))[o], wanted, fast_mode)
-        for i, t in enumerate(wanted):
-            if (
-                analytic[i][0].numel()
-                and (analytic[i][0] - again[i][0]).abs().max().item() > nondet_tol
-            ):
-=======
         for i, t in enumerate(self.args):
             if not isinstance(t, Tensor) or not t.requires_grad:
                 continue
@@ -354,27 +334,12 @@ class _Check:
         again = self.vjp(_differentiable(self.func(*self.args))[o], seed)
         for i, (a, b) in enumerate(zip(first, again)):
             if a.numel() and (a - b).abs().max().item() > tolerance:
->>>>>>> 233c685 (Let Python watch and change the tape, and differentiate forward and in batches)
                 raise GradcheckError(
                     "Backward is not reentrant, i.e., running backward with same input and "
                     f"grad_output multiple times gives different values (input {i}, output {o}), "
                     "although analytical gradient matches numerical gradient. The tolerance for "
                     f"nondeterminism was {tolerance}."
                 )
-<<<<<<< HEAD
-            numeric = _numeric(func, args, t, o, eps, analytic[i][1])
-            _compare(numeric, analytic[i][0], atol, rtol, i, o, fast_mode)
-    if check_undefined and len(outputs) > 1:
-        # Backward has to cope with outputs that nobody used.
-        outputs = _differentiable(func(*args))
-        found = _C._grad(
-            [outputs[0]],
-            wanted,
-            None if outputs[0].numel() == 1 else [_C.zeros_like(outputs[0])],
-            None,
-            False,
-            True,
-=======
 
     def backward_slow(self, o: int, out: Tensor, nondet_tol: float) -> None:
         columns = []
@@ -430,7 +395,6 @@ class _Check:
         raise GradcheckError(
             f"{prefix}{what} for output {o} with respect to input {i},\n"
             f"numerical:{numeric}\nanalytical:{analytic}\n"
->>>>>>> 233c685 (Let Python watch and change the tape, and differentiate forward and in batches)
         )
 
     # --- forward mode

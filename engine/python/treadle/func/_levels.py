@@ -94,6 +94,13 @@ def tensors_in(x: Any) -> list[Tensor]:
     return found
 
 
+# What the memory that a wrapped tensor shows answers by itself: attributes and sizes.
+METADATA = frozenset(
+    "__get__ __set__ __len__ size dim ndimension numel nelement stride storage_offset element_size "
+    "is_floating_point is_complex is_signed is_contiguous data_ptr is_same_size get_device".split()
+)
+
+
 class Wrapped(Tensor):
     """A tensor that a transform follows."""
 
@@ -105,6 +112,9 @@ class Wrapped(Tensor):
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if func.__name__ in METADATA:
+            with plain_calls():
+                return func(*args, **kwargs)
         given = [t for t in tensors_in((args, kwargs)) if isinstance(t, Wrapped)]
         top = max(given, key=lambda t: t._level.id)
         return type(top)._call(func, args, kwargs, top._level)

@@ -1,0 +1,156 @@
+"""func's transforms against each other: grad and vjp read the tape, jvp passes tangents on, vmap
+runs a batch; whatever is nested must agree with a loop over plain calls."""
+
+import pytest
+import treadle as t
+from treadle.autograd import forward_ad
+from treadle.func import (
+    functional_call,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stack_module_state,
+    vjp,
+    vmap,
+)
+
+
+def x64(*shape):
+    return t.rand(*shape, dtype=t.float64) + 0.5
+
+
+# Functions of a (3, 4) matrix: elementwise ops, reductions, views, products, in-place writes.
+FUNCTIONS = {
+    "sin": lambda x: x.sin(),
+    "pow": lambda x: x**2.5 / (1 + x),
+    "sum": lambda x: x.sum(1) * x.mean(0).sum(),
+    "softmax": lambda x: t.softmax(x, -1),
+    "cumsum": lambda x: x.cumsum(0),
+    "view": lambda x: x.t().reshape(2, 6)[:, 1:4] * 2,
+    "matmul": lambda x: x @ x.t(),
+    "cat": lambda x: t.cat([x, x * x], 1),
+    "max": lambda x: x.max(1).values,
+    "inplace": lambda x: x.clone().mul_(x).add_(1),
+    "setitem": lambda x: _with_row(x),
+    "gather": lambda x: x.gather(1, t.tensor([[0], [2], [1]])).exp(),
+    "sort": lambda x: x.sort(1).values * x,
+}
+
+
+def _with_row(x):
+    y = x.clone()
+    y[1] = x[0] * x[2]
+    return y
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_modes_agree(name):
+    f = FUNCTIONS[name]
+    x, v = x64(3, 4), x64(3, 4)
+    reverse = jacrev(f)(x)
+    assert t.allclose(reverse, jacfwd(f)(x))
+    out, moved = jvp(f, (x,), (v,))
+    assert t.allclose(out, f(x))
+    assert t.allclose(moved, (reverse * v).sum((-2, -1)))
+    assert t.allclose(linearize(f, x)[1](v), moved)
+    u = x64(*out.shape)
+    _, pull = vjp(f, x)
+    assert t.allclose((pull(u)[0] * v).sum(), (u * moved).sum())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_vmap_is_a_loop(name):
+    f = FUNCTIONS[name]
+    batch = x64(5, 3, 4)
+    expected = t.stack([f(x) for x in batch])
+    assert t.allclose(vmap(f)(batch), expected)
+    assert t.allclose(vmap(f, in_dims=1, chunk_size=2)(batch.movedim(0, 1)), expected)
+    total = lambda x: f(x).sum()  # noqa: E731
+    assert t.allclose(vmap(grad(total))(batch), t.stack([grad(total)(x) for x in batch]))
+    whole = grad(lambda b: vmap(total)(b).sum())(batch)
+    assert t.allclose(whole, vmap(grad(total))(batch))
+
+
+def test_nesting():
+    x = t.tensor(0.7, dtype=t.float64)
+    assert grad(grad(t.sin))(x).item() == pytest.approx(-t.sin(x).item())
+    # Perturbations of different levels don't mix.
+    assert grad(lambda a: grad(lambda b: a * b)(t.ones_like(a)) * a)(x).item() == pytest.approx(1.4)
+    y = x64(3)
+    assert t.allclose(hessian(lambda a: (a**3).sum())(y), t.diag(6 * y))
+    assert t.allclose(jvp(grad(lambda a: (a**3).sum()), (y,), (t.ones_like(y),))[1], 6 * y)
+    y.requires_grad_()
+    grad(lambda a: (a**3).sum())(y).sum().backward()
+    assert t.allclose(y.grad, 6 * y)
+
+
+def test_results_have_no_history_of_their_own():
+    x = x64(3)
+    assert not grad(lambda a: a.sin().sum())(x).requires_grad
+    assert not hessian(lambda a: a.sin().sum())(x).requires_grad
+    assert not jvp(t.sin, (x,), (x,))[1].requires_grad
+
+
+def test_vmap_refuses_looks_at_values():
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        vmap(lambda x: x if x > 0 else -x)(t.ones(2))
+    with pytest.raises(RuntimeError, match=r"\.item\(\)"):
+        vmap(lambda x: x.item())(t.ones(2))
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(lambda x: x + t.rand(()))(t.ones(2))
+    with pytest.raises(ValueError, match="got no inputs"):
+        vmap(lambda: None)()
+
+
+def test_dual_numbers():
+    x, v = x64(3), x64(3)
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(x, v)
+        assert forward_ad.unpack_dual(d).tangent is v
+        assert t.allclose(forward_ad.unpack_dual(d * d).tangent, 2 * x * v)
+        d.mul_(2)
+        assert forward_ad.unpack_dual(d.detach() * 1).tangent is None
+        with t.no_grad():
+            assert forward_ad.unpack_dual(d * 3).tangent is not None
+    assert forward_ad.unpack_dual(d).tangent is None
+
+
+def test_modules_as_functions():
+    models = [t.nn.Linear(3, 2) for _ in range(4)]
+    params, buffers = stack_module_state(models)
+    x = t.rand(5, 3)
+    out = vmap(lambda p: functional_call(models[0], p, (x,)))(params)
+    assert t.allclose(out, t.stack([m(x) for m in models]), 1e-5, 1e-6)
+
+
+def test_functions_of_the_user():
+    class Cube(t.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * g
+
+        @staticmethod
+        def jvp(ctx, v):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * v
+
+    x = x64(4)
+    assert t.allclose(grad(lambda a: Cube.apply(a).sum())(x), 3 * x * x)
+    assert t.allclose(jvp(Cube.apply, (x,), (t.ones_like(x),))[1], 3 * x * x)
+    assert t.allclose(vmap(Cube.apply)(x), x**3)
+    assert t.allclose(vmap(grad(Cube.apply))(x), 3 * x * x)
