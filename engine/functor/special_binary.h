@@ -119,7 +119,7 @@ struct Igammac : LacksA {
                              Saves::in,
                              {0.1, 10},
                              1,
-                             64,
+                             128,
                              kFloat,
                              0.1};
   static constexpr Numbers number = Numbers::either;
@@ -137,7 +137,7 @@ struct Igammac : LacksA {
 // -- orthogonal polynomials: not differentiable, as PyTorch's
 
 constexpr Info polynomial(const char* schema, const char* doc) {
-  return {schema, doc, Result::floating, Saves::nothing, {-1, 1}, 1, 128, kFloat, 1};
+  return {schema, doc, Result::floating, Saves::nothing, {-1, 1}, 1, 256, kFloat, 1};
 }
 struct ChebyshevT {
   static constexpr Info info =

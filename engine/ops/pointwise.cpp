@@ -203,11 +203,6 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   return out;
 }
 
-std::vector<Tensor> where_true(const Tensor& condition) {
-  const Tensor positions = nonzero(condition.dim() == 0 ? unsqueeze(condition, 0) : condition);
-  return unbind(positions, 1);
-}
-
 // --- activations
 
 Tensor glu(const Tensor& self, std::int64_t dim) {
@@ -309,9 +304,6 @@ std::span<const OpDef> pointwise_ops() {
           composed<nextafter>("nextafter(Tensor self, Tensor other) -> Tensor",
                               "The next number of the dtype from self towards other.", kAll, false),
           0),
-      native<where_true>("where(Tensor condition) -> Tensor[]",
-                         "nonzero(condition, as_tuple=True): one index tensor for each dimension.",
-                         kFunction, false),
       native<glu>("glu(Tensor self, int dim=-1) -> Tensor",
                   "a * sigmoid(b) with the halves a and b of self along dim.", kFunctional),
       native<prelu>("prelu(Tensor self, Tensor weight) -> Tensor",
