@@ -61,8 +61,8 @@ std::string repr(DType dtype);
 void set_module_name(std::string name);
 std::optional<DType> parse_dtype(std::string_view name);  // "float32", "double", "torch.int64", ...
 
-// torch.promote_types; for uint16, uint32 and uint64 with other integers, which PyTorch refuses, the
-// array API standard's. Throws Error{runtime} where that has none either (uint64 with a signed
+// torch.promote_types; for uint16, uint32 and uint64 with other integers, which PyTorch refuses,
+// the array API standard's. Throws Error{runtime} where that has none either (uint64 with a signed
 // integer).
 DType promote_types(DType a, DType b);
 // torch.can_cast

@@ -67,7 +67,7 @@ Tensor fft_complex(const Tensor& self, std::int64_t dim, bool backward, double s
       self, dim, self.size(dim), self.dtype(),
       [&]<class T>(T, std::int64_t rows, std::int64_t n, const Tensor& in, const Tensor& result) {
         fourier::complex_rows(rows, n, backward, scale, in.data_as<std::complex<T>>(),
-                          result.data_as<std::complex<T>>());
+                              result.data_as<std::complex<T>>());
       });
   if (needs_tape({&self})) {
     record("FftC2CBackward0", out, {&self}, [=](Node&, const Gradients& g) {

@@ -1,6 +1,6 @@
 // Promotion against tables recorded from PyTorch 2.15 (torch.promote_types and torch.result_type
-// over all dtypes; -1: PyTorch raises, or gives a dtype that the engine lacks). Where PyTorch has no
-// common dtype for uint16, uint32 and uint64 the values are the array API standard's.
+// over all dtypes; -1: PyTorch raises, or gives a dtype that the engine lacks). Where PyTorch has
+// no common dtype for uint16, uint32 and uint64 the values are the array API standard's.
 #include "engine_util.h"
 
 using namespace treadle;
