@@ -12,6 +12,8 @@
 #include "matrix/base/process.h"
 #include "matrix/base/text.h"
 #include "matrix/pep440.h"
+#include "packaging/wheel/archive.h"
+#include "packaging/wheel/python_tags.h"
 
 namespace felloe {
 namespace {
@@ -55,6 +57,44 @@ std::string how_it_ended(const ProcessResult& result) {
   std::string how = result.describe();
   if (result.signal == 4) how += ", an instruction this CPU lacks";
   return how;
+}
+
+// Qemu alone knows its CPUs. Any program will do: the CPU is made before the program is loaded.
+void require_cpu(const ArchRow& row, const std::string& cpu) {
+  const auto emulator = find_program(row.emulator);
+  if (!emulator) return;  // the cells say so
+  Command command;
+  command.argv = {emulator->string(), "-cpu", cpu, "/bin/true"};
+  command.timeout = std::chrono::seconds(20);
+  const ProcessResult result = run_process(command);
+  if (result.ok() || result.err.find("find CPU model") == std::string::npos) return;
+  throw Error(ErrorKind::usage, cpu, "unknown CPU: " + std::string(trim(result.err)),
+              fmt::format("`{} -cpu help` lists them; `oldest` is {}", row.emulator, row.oldest));
+}
+
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return !name.empty() && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// One command under the interpreter of the cell, on its CPU.
+Json run_script(const SmokeRequest& request, const std::string& name,
+                const std::vector<std::string>& argv, const fs::path& cwd) {
+  Command command = python_command(argv, request.log);
+  command.cwd = cwd;
+  command.unset_env.insert(command.unset_env.end(), request.rules.unset_env.begin(),
+                           request.rules.unset_env.end());
+  command.timeout = std::chrono::seconds(request.rules.timeout_s *
+                                         (request.cell.cpu.empty() ? 1 : kEmulationSlowdown));
+  const ProcessResult result = run_process(command);
+  Json entry{{"script", name}, {"ok", result.ok()}, {"how", how_it_ended(result)}, {"tail", ""}};
+  // Output of a passing script may hold times, and data must not change from run to run.
+  if (!result.ok()) entry["tail"] = last_lines(result.err.empty() ? result.out : result.err, 12);
+  return entry;
 }
 
 }  // namespace
@@ -101,6 +141,7 @@ std::vector<SmokeCell> smoke_cells(const SmokeRules& rules, const std::string& a
   }
   for (const std::string& name : rules.emulate) {
     const std::string cpu = name == "oldest" ? oldest_cpu(arch) : name;
+    if (const ArchRow* row = find_arch(arch)) require_cpu(*row, cpu);
     for (const auto& [minor, cell] : newest) {
       add({fmt::format("cp{}{}-{}-{}", minor.first, minor.second, cell.version, cpu), cell.python,
            cell.version, cpu});
@@ -141,6 +182,36 @@ std::vector<std::string> smoke_scripts(const SmokeRules& rules, const fs::path& 
   return {out.begin(), out.end()};
 }
 
+std::vector<std::string> importable_modules(const fs::path& wheel) {
+  const WheelArchive archive = open_wheel(wheel);
+  std::set<std::string> out;
+  for (const ZipEntry& entry : archive.zip.entries()) {
+    std::vector<std::string> parts = split(entry.name, '/');
+    // NAME-VERSION.data/purelib and platlib land beside the rest.
+    if (parts.size() > 2 && parts[0].ends_with(".data") &&
+        (parts[1] == "purelib" || parts[1] == "platlib")) {
+      parts.erase(parts.begin(), parts.begin() + 2);
+    }
+    std::string name;
+    if (parts.size() == 2 && parts[1] == "__init__.py") {
+      name = parts[0];
+    } else if (parts.size() == 1 && parts[0].ends_with(".py")) {
+      name = parts[0].substr(0, parts[0].size() - 3);
+    } else if (parts.size() == 1) {
+      const auto suffix = parse_module_suffix(parts[0]);
+      // Without a tag it may be a mere library: a module exports its PyInit function.
+      if (!suffix || (suffix->kind == ModuleSuffix::Kind::none &&
+                      archive.zip.read(entry).text().find("PyInit_" + suffix->stem) ==
+                          std::string_view::npos)) {
+        continue;
+      }
+      name = suffix->stem;
+    }
+    if (is_identifier(name) && name != "__main__") out.insert(name);
+  }
+  return {out.begin(), out.end()};
+}
+
 Json run_smoke(const SmokeRequest& request) {
   const SmokeCell& cell = request.cell;
   const auto [major, minor] = minor_of(cell.version);
@@ -158,6 +229,11 @@ Json run_smoke(const SmokeRequest& request) {
     runner = {emulator->string(), "-cpu", cell.cpu};
   }
   const std::vector<std::string> scripts = smoke_scripts(request.rules, request.project_root);
+  const std::vector<std::string> modules =
+      scripts.empty() ? importable_modules(request.wheel) : std::vector<std::string>();
+  if (scripts.empty() && modules.empty()) {
+    return not_run(cell, "no smoke scripts, and nothing in the wheel to import");
+  }
 
   const fs::path home = request.work / cell.id;
   PythonEnv env;
@@ -173,30 +249,27 @@ Json run_smoke(const SmokeRequest& request) {
                 request.rules.requires_dist.end());
   pip_install(env, wanted, request.log);
 
-  Json results = Json::array();
-  bool all = true;
   const fs::path cwd = home / "cwd";
   make_dirs(cwd);
+  // -I: neither the project's folder nor the user's site can stand in for the installed wheel.
+  // -u: what it prints stands in the log at once.
+  std::vector<std::string> interpreter = runner;
+  interpreter.insert(interpreter.end(), {env.python().string(), "-I", "-u"});
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), interpreter.begin(), interpreter.end());
+    return more;
+  };
+  Json results = Json::array();
   for (const std::string& script : scripts) {
-    std::vector<std::string> argv = runner;
-    // -I: neither the project's folder nor the user's site can stand in for the installed wheel.
-    // -u: what it prints stands in the log at once.
-    argv.insert(argv.end(),
-                {env.python().string(), "-I", "-u", (request.project_root / script).string()});
-    Command command = python_command(argv, request.log);
-    command.cwd = cwd;
-    command.unset_env.insert(command.unset_env.end(), request.rules.unset_env.begin(),
-                             request.rules.unset_env.end());
-    command.timeout =
-        std::chrono::seconds(request.rules.timeout_s * (cell.cpu.empty() ? 1 : kEmulationSlowdown));
-    const ProcessResult result = run_process(command);
-    all = all && result.ok();
-    Json entry{
-        {"script", script}, {"ok", result.ok()}, {"how", how_it_ended(result)}, {"tail", ""}};
-    // Output of a passing script may hold times, and data must not change from run to run.
-    if (!result.ok()) entry["tail"] = last_lines(result.err.empty() ? result.out : result.err, 12);
-    results.push_back(std::move(entry));
+    results.push_back(
+        run_script(request, script, with({(request.project_root / script).string()}), cwd));
   }
+  for (const std::string& module : modules) {
+    const std::string import = "import " + module;
+    results.push_back(run_script(request, import, with({"-c", import}), cwd));
+  }
+  const bool all = std::all_of(results.begin(), results.end(),
+                               [](const Json& entry) { return entry.at("ok").get<bool>(); });
   std::error_code ignored;
   fs::remove_all(home, ignored);
   return {{"cell", cell.id},

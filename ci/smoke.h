@@ -1,6 +1,7 @@
 // Does the wheel install and work? One cell per interpreter and CPU: a fresh environment, the wheel
-// with its dependencies, the project's smoke scripts. What a cell found is data; coverage says how
-// it was found: executed on this CPU, emulated, or not run and why.
+// with its dependencies, the project's smoke scripts; where there are none, an import of what the
+// wheel has. What a cell found is data; coverage says how it was found: executed on this CPU,
+// emulated, or not run and why.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -20,7 +21,8 @@ struct SmokeCell {
 };
 
 // Every CPython of `host` that smoke.pythons allows, natively; and one of each minor version for
-// each CPU of smoke.emulate ("oldest": what a wheel for `arch` promises to run on).
+// each CPU of smoke.emulate ("oldest": what a wheel for `arch` promises to run on). Throws
+// Error{usage} with qemu's words for a CPU that it doesn't know.
 std::vector<SmokeCell> smoke_cells(const SmokeRules& rules, const std::string& arch,
                                    const HostFacts& host);
 
@@ -31,6 +33,9 @@ std::string oldest_cpu(const std::string& arch);
 // Whether pip of CPython major.minor accepts one of these expanded tags ("cp312-abi3-PLATFORM"), as
 // far as the interpreter decides.
 bool tags_support_python(const std::vector<std::string>& tags, int major, int minor);
+
+// What a wheel lets one import, sorted: its top-level packages, .py files and extension modules.
+std::vector<std::string> importable_modules(const std::filesystem::path& wheel);
 
 struct SmokeRequest {
   std::filesystem::path wheel;
@@ -44,7 +49,8 @@ struct SmokeRequest {
 };
 
 // {"cell", "python", "cpu", "coverage": "executed"|"emulated"|"not run", "ok": bool, "reason",
-//  "scripts": [{"script", "ok", "how", "tail"}]}; "ok" is null where nothing was run. Throws
+//  "scripts": [{"script", "ok", "how", "tail"}]}; "ok" is null where nothing was run; an
+// import in place of scripts is the script "import NAME". Throws
 // Error{environment} without network, Error{child} if pip fails otherwise, Error{usage} if
 // smoke.scripts match no file.
 Json run_smoke(const SmokeRequest& request);
