@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
+#include "ci/pyenv.h"
 #include "cli/commands.h"
 #include "cli/printer.h"
 #include "matrix/base/error.h"
@@ -13,6 +15,7 @@
 #include "matrix/cmake_project.h"
 #include "matrix/pep440.h"
 #include "matrix/project.h"
+#include "probe/probe.h"
 
 namespace felloe {
 namespace {
@@ -38,8 +41,41 @@ std::string file_if_there(const fs::path& folder, const char* key, const char* f
               : fmt::format("    \"{}\": \"{}\",\n", key, file);
 }
 
+// Whether any CMake file of the project makes a Python module. Hidden folders and those that CMake
+// built in don't belong to it.
+bool has_python_module(const fs::path& folder) {
+  std::error_code ec, ignored;
+  auto at =
+      fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, ec);
+  for (; !ec && at != fs::recursive_directory_iterator(); at.increment(ec)) {
+    const fs::path& path = at->path();
+    const std::string name = path.filename().string();
+    if (at->is_directory(ignored)) {
+      if (name.starts_with('.') || name == "build" || fs::exists(path / "CMakeCache.txt", ignored))
+        at.disable_recursion_pending();
+    } else if ((name == "CMakeLists.txt" || path.extension() == ".cmake") &&
+               makes_python_module(read_file_or_empty(path))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What this machine can build: the stable ABI, else the newest CPython with headers. Where there
+// are none, the stable ABI all the same: building says what is missing.
+std::string python_abi(const fs::path& folder) {
+  if (!has_python_module(folder)) return "none";
+  const HostFacts host = probe_host({});
+  const std::string stable = "cp312-abi3";
+  if (find_headers(stable, host, folder)) return stable;
+  for (const char* abi : {"cp311", "cp310"}) {
+    if (find_headers(abi, host, folder)) return abi;
+  }
+  return stable;
+}
+
 std::string document(const fs::path& folder, const std::string& name, const std::string& version,
-                     const std::string& arch) {
+                     const std::string& arch, const std::string& abi) {
   return fmt::format(
       R"(// What felloe builds here. Every key: docs/felloe-json.md of felloe. Comments are allowed.
 {{
@@ -78,8 +114,9 @@ std::string document(const fs::path& folder, const std::string& name, const std:
     "{arch}-cpu": {{
       "arch": "{arch}",
       "accelerator": "cpu",
-      // Python ABIs that must be built; "cp312-abi3" serves 3.12 and newer.
-      "python_abis": ["cp312-abi3"],
+      // Python ABIs that must be built: "cp311" serves CPython 3.11, "cp312-abi3" 3.12 and newer,
+      // "none" is for a wheel without extension modules.
+      "python_abis": ["{abi}"],
       // Built where this machine has their headers, reported where not.
       "optional_abis": [],
       "toolchain": "zig-{arch}"
@@ -102,6 +139,7 @@ std::string document(const fs::path& folder, const std::string& name, const std:
 }}
 )",
       fmt::arg("name", quoted(name)), fmt::arg("version", version), fmt::arg("arch", arch),
+      fmt::arg("abi", abi),
       fmt::arg("readme", file_if_there(folder, "description_file", "README.md", false)),
       fmt::arg("license", file_if_there(folder, "license_files", "LICENSE", true)));
 }
@@ -137,7 +175,8 @@ Outcome run(const InitArgs& args) {
   utsname machine{};
   ::uname(&machine);
   const std::string arch = machine.machine;
-  write_file(target, document(folder, name, version_value(folder, cmake), arch));
+  write_file(target,
+             document(folder, name, version_value(folder, cmake), arch, python_abi(folder)));
   const Project project = load_project(target);
   return {envelope("init", true, {},
                    Json{{"file", target.lexically_normal().string()},

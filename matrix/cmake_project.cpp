@@ -85,4 +85,20 @@ CMakeProject read_cmake_project(std::string_view text) {
   return out;
 }
 
+bool makes_python_module(std::string_view text) {
+  constexpr std::string_view kSigns[] = {"nanobind",           "pybind11",
+                                         "python_add_library", "python3_add_library",
+                                         "python_add_module",  "python_extension_module",
+                                         "development.module", "felloe_python_abis"};
+  Lexer lexer(text);
+  for (auto word = lexer.next(); word; word = lexer.next()) {
+    const std::string lower = to_lower(*word);
+    if (std::any_of(std::begin(kSigns), std::end(kSigns),
+                    [&](std::string_view sign) { return lower.find(sign) != std::string::npos; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace felloe

@@ -1,5 +1,4 @@
-// What a CMakeLists.txt says about its project, for `felloe init`. Reads the project() command
-// alone; nothing is run.
+// What CMake files say about their project, for `felloe init`. They are read; nothing is run.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,5 +11,9 @@ struct CMakeProject {
 };
 
 CMakeProject read_cmake_project(std::string_view text);
+
+// Whether this CMake file makes Python extension modules: with nanobind, pybind11, FindPython, or
+// from the ABIs that felloe gives.
+bool makes_python_module(std::string_view text);
 
 }  // namespace felloe

@@ -85,6 +85,28 @@ def test_init_takes_the_version_file(felloe, tmp_path):
     }
 
 
+def written_abis(felloe, folder, env=None):
+    felloe("init", "--project", folder, "--force", env=env)
+    (target,) = without_comments((folder / "felloe.json").read_text())["targets"].values()
+    return target["python_abis"]
+
+
+def test_init_chooses_an_abi_that_can_be_built_here(felloe, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(LISTS)
+    assert written_abis(felloe, tmp_path) == ["none"]
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/CMakeLists.txt").write_text("nanobind_add_module(_C a.cpp)\n")
+    headers = tmp_path / "headers/3.13"
+    headers.mkdir(parents=True)
+    (headers / "Python.h").touch()
+    env = {"FELLOE_PYTHON_HEADERS": str(headers.parent)}
+    assert written_abis(felloe, tmp_path, env) == ["cp312-abi3"]
+    headers.rename(tmp_path / "headers/3.11")
+    # A machine with newer CPythons has the stable ABI all the same.
+    (abi,) = written_abis(felloe, tmp_path, env)
+    assert abi in ("cp311", "cp312-abi3")
+
+
 def test_init_does_not_overwrite(felloe, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(LISTS)
     (tmp_path / "felloe.json").write_text("mine")

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+using felloe::makes_python_module;
 using felloe::read_cmake_project;
 
 TEST_CASE("the name and version of project()") {
@@ -23,6 +24,16 @@ TEST_CASE("comments and strings that look like project() are not it") {
       "message(\"project(no)\")\nproject(yes)");
   CHECK(project.name == "yes");
   CHECK(project.version.empty());
+}
+
+TEST_CASE("a Python module is seen by the command or package that makes it") {
+  CHECK(makes_python_module("nanobind_add_module(_C STABLE_ABI a.cpp)"));
+  CHECK(makes_python_module("find_package(pybind11 CONFIG)"));
+  CHECK(makes_python_module("Python3_add_library(_C MODULE WITH_SOABI a.c)"));
+  CHECK(makes_python_module("find_package(Python COMPONENTS Interpreter Development.Module)"));
+  CHECK(makes_python_module("list(GET FELLOE_PYTHON_ABIS 0 abi)"));
+  CHECK_FALSE(makes_python_module("# nanobind\nfind_package(Python COMPONENTS Interpreter)"));
+  CHECK_FALSE(makes_python_module("add_library(a SHARED a.c)"));
 }
 
 TEST_CASE("variables and missing parts give nothing") {
