@@ -66,27 +66,25 @@ std::vector<std::string> configure_arguments(const BuildRequest& request,
 
 }  // namespace
 
-BuildAbis find_build_abis(const Target& target, const HostFacts& host) {
+BuildAbis find_build_abis(const Target& target, const HostFacts& host, const fs::path& project) {
   BuildAbis out;
   for (const std::string& abi : target.python_abis) {
     if (abi == "none") continue;  // a wheel without extension modules
-    const auto headers = find_headers(abi, host);
+    const auto headers = find_headers(abi, host, project);
     if (!headers) {
       const auto [major, minor] = abi_version(abi);
       throw Error(
           ErrorKind::environment, abi,
-          fmt::format("no headers of CPython {}.{}{} on this machine (looked at {} interpreters "
-                      "and at $FELLOE_PYTHON_HEADERS)",
+          fmt::format("no headers of CPython {}.{}{} on this machine (looked at {} interpreters, "
+                      "$FELLOE_PYTHON_HEADERS and {})",
                       major, minor, abi.ends_with("-abi3") ? " or newer" : "",
-                      host.python.value_or({}).size()),
-          fmt::format("install python{}.{}-dev, or put the headers into a folder {}.{} below one "
-                      "that $FELLOE_PYTHON_HEADERS names",
-                      major, minor, major, minor));
+                      host.python.value_or({}).size(), (project / "build/python-headers").string()),
+          fmt::format("set FELLOE_PYTHON_HEADERS=DIR, where DIR/{}.{}/Python.h is", major, minor));
     }
     out.found.push_back({abi, *headers});
   }
   for (const std::string& abi : target.optional_abis) {
-    if (const auto headers = find_headers(abi, host)) {
+    if (const auto headers = find_headers(abi, host, project)) {
       out.found.push_back({abi, *headers});
     } else {
       out.missing.push_back(abi);

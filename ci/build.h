@@ -27,7 +27,8 @@ struct BuildAbis {
 
 // Throws Error{environment} if a required ABI has no headers here, saying where they were looked
 // for.
-BuildAbis find_build_abis(const Target& target, const HostFacts& host);
+BuildAbis find_build_abis(const Target& target, const HostFacts& host,
+                          const std::filesystem::path& project);
 
 struct BuildRequest {
   const Project& project;

@@ -329,7 +329,7 @@ StagePtr make_stage(const NightlyRequest& request) {
   stage->version = wheel_version(request.project, request.target, request.date);
   stage->epoch = source_date_epoch(request.project);
   stage->felloe = content_digest("/proc/self/exe");
-  stage->abis = find_build_abis(request.target, request.host);
+  stage->abis = find_build_abis(request.target, request.host, request.project.root);
   return stage;
 }
 
@@ -394,7 +394,9 @@ std::vector<Finding> nightly_findings(const std::vector<StepReport>& steps) {
         finding.message = "the wheel has no module for " + abi.get<std::string>() +
                           ": this machine has no headers of it";
         finding.hint =
-            "install that CPython with its headers, or name them in $FELLOE_PYTHON_HEADERS";
+            "set FELLOE_PYTHON_HEADERS=DIR, where DIR/X.Y/Python.h is, or install that CPython "
+            "with "
+            "its headers";
         out.push_back(std::move(finding));
       }
     }

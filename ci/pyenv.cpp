@@ -149,7 +149,8 @@ fs::path self_contained_headers(const fs::path& include, const std::string& arch
   return into;
 }
 
-std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host) {
+std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host,
+                                          const fs::path& project) {
   const auto wanted = abi_version(abi);
   const bool stable = abi.ends_with("-abi3");
   const auto fits = [&](std::pair<int, int> have) {
@@ -170,7 +171,9 @@ std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFact
     }
   }
   const char* extra = std::getenv("FELLOE_PYTHON_HEADERS");
-  for (const std::string& root : split(extra == nullptr ? "" : extra, ':')) {
+  std::vector<std::string> roots = split(extra == nullptr ? "" : extra, ':');
+  if (!project.empty()) roots.push_back((project / "build/python-headers").string());
+  for (const std::string& root : roots) {
     std::error_code ec;
     if (root.empty() || !fs::is_directory(root, ec)) continue;
     for (const auto& entry : fs::directory_iterator(root, ec)) {

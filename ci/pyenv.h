@@ -32,12 +32,14 @@ void pip_install(const PythonEnv& env, const std::vector<std::string>& requireme
 
 // Folder with Python.h for modules of `abi`: "cp311" wants exactly that version, "cp312-abi3" that
 // version or the next newer one. Looked for in the interpreters of `host`, then in the folders of
-// $FELLOE_PYTHON_HEADERS (colon-separated, each with X.Y/Python.h).
+// $FELLOE_PYTHON_HEADERS (colon-separated, each with X.Y/Python.h) and of `project`, where that is
+// build/python-headers.
 struct PythonHeaders {
   std::filesystem::path include;
   std::string version;  // "3.12"
 };
-std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host);
+std::optional<PythonHeaders> find_headers(const std::string& abi, const HostFacts& host,
+                                          const std::filesystem::path& project = {});
 
 // The same headers in a folder that needs no other. Debian's pyconfig.h only forwards to the one of
 // the architecture below /usr/include, where a cross compiler must not look: it would find the
