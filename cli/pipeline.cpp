@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <thread>
 
 #include "cli/printer.h"
@@ -12,10 +13,22 @@
 namespace felloe {
 namespace {
 
+// YYYYMMDD that the calendar has.
+bool is_date(const std::string& text) {
+  if (text.size() != 8 || text.find_first_not_of("0123456789") != std::string::npos) return false;
+  const int number = std::stoi(text);
+  const auto part = [&](int unit, int range) {
+    return static_cast<unsigned>(number / unit % range);
+  };
+  return std::chrono::year_month_day(std::chrono::year(number / 10000),
+                                     std::chrono::month(part(100, 100)),
+                                     std::chrono::day(part(1, 100)))
+      .ok();
+}
+
 std::string date_of(const PipelineOptions& options) {
   if (options.date.empty()) return today_utc();
-  if (options.date.size() != 8 ||
-      options.date.find_first_not_of("0123456789") != std::string::npos) {
+  if (!is_date(options.date)) {
     throw Error(ErrorKind::usage, "--nightly-date", "not a date: " + options.date,
                 "write it as YYYYMMDD, e.g. 20261130");
   }

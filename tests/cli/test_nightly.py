@@ -359,6 +359,13 @@ def test_a_compile_error_names_the_log_and_shows_the_compilers_words(felloe, tmp
     assert "log" in error["hint"]
 
 
+@pytest.mark.parametrize("date", ["20261345", "20260229", "20260100", "2026-1-1", "202611"])
+def test_a_date_must_be_one(felloe, date):
+    run = ("nightly", "--project", TINY, "--nightly-date", date, "--dry-run", "--json")
+    error = felloe(*run, code=2).error()
+    assert error["message"] == f"not a date: {date}" and "YYYYMMDD" in error["hint"]
+
+
 def test_unknown_target(felloe, tmp_path):
     project = copy_tiny(tmp_path / "tiny")
     run = ("build", "--project", project, "--target", "x86_64-cpi", "--json")
