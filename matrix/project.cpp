@@ -183,16 +183,18 @@ bool all_digits(std::string_view text) {
 bool is_python_abi(std::string_view abi) {
   if (abi == "none") return true;
   if (abi.ends_with("-abi3")) abi.remove_suffix(5);
-  return abi.size() >= 4 && abi.size() <= 6 && abi.starts_with("cp") &&
-         abi.find_first_not_of("0123456789", 2) == std::string_view::npos;
+  if (abi.size() < 4 || abi.size() > 6 || !abi.starts_with("cp3")) return false;
+  const std::string_view minor = abi.substr(3);
+  // One digit is 3.2, which had the first stable ABI, to 3.9; "cp31" is a cp310 cut short.
+  return all_digits(minor) && minor.front() != '0' && minor != "1";
 }
 
 void check_abis(const JsonNode& node, const std::vector<std::string>& abis) {
   for (std::size_t i = 0; i < abis.size(); ++i) {
     if (is_python_abi(abis[i])) continue;
     node.item(i).fail("not a Python ABI: \"" + abis[i] + "\"",
-                      "write cp311 for one version, cp312-abi3 for the stable ABI from 3.12 on, or "
-                      "none for a wheel without extension modules");
+                      "write cp311 for CPython 3.11 alone, cp312-abi3 for the stable ABI from 3.12 "
+                      "on, or none for a wheel without extension modules");
   }
 }
 

@@ -121,8 +121,9 @@ TEST_CASE("values that can't be meant are refused with their place") {
 
 TEST_CASE("a Python ABI is checked where it is written") {
   Folder folder;
-  for (const char* bad : {"", "3.12", "cp", "cp3", "cp312-abi4", "cp312-abi3-abi3", "CP312",
-                          "none ", "cp312\x1b[31m", "pp310"}) {
+  for (const char* bad :
+       {"", "3.12", "cp", "cp3", "cp312-abi4", "cp312-abi3-abi3", "CP312", "none ", "cp312\x1b[31m",
+        "pp310", "cp31", "cp301", "cp211", "cp31-abi3"}) {
     INFO(bad);
     const auto error = folder.refuse("/targets/x86_64-cpu/python_abis", Json::array({bad}));
     CHECK(ends_with(error, "/targets/x86_64-cpu/python_abis/0"));
