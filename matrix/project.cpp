@@ -296,6 +296,7 @@ Project load_project(const std::filesystem::path& path) {
   }
   Document document;
   document.project.root = std::filesystem::absolute(file).parent_path().lexically_normal();
+  document.project.file = file.filename().string();
   const std::string name = file.string();
   try {
     document.project.raw = read_json(file);
@@ -336,7 +337,7 @@ const Target& find_target(const Project& project, const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [key, target] : project.targets) names.push_back(key);
   const auto guess = nearest(name, names);
-  throw Error(ErrorKind::usage, (project.root / "felloe.json").string(),
+  throw Error(ErrorKind::usage, (project.root / project.file).string(),
               "unknown target: `" + name + "`",
               (guess ? "did you mean `" + *guess + "`? " : std::string()) +
                   "targets: " + join(names, ", "));

@@ -67,6 +67,7 @@ struct SourceRules {
 
 struct Project {
   std::filesystem::path root;  // folder of felloe.json
+  std::string file;            // its name: felloe.json, or what --project says
   std::string name;            // PyPI name
   std::string version;         // X.Y.Z, resolved when it came from a file
   PackageInfo package;

@@ -371,6 +371,10 @@ def test_unknown_target(felloe, tmp_path):
     run = ("build", "--project", project, "--target", "x86_64-cpi", "--json")
     error = felloe(*run, code=2).error()
     assert "x86_64-cpu" in error["hint"] + error["message"]
+    assert error["where"] == str(project / "felloe.json")
+    other = (project / "felloe.json").rename(project / "other.json")
+    error = felloe("build", "--project", other, "--target", "zzz", "--json", code=2).error()
+    assert error["where"] == str(other)
 
 
 def test_no_network(felloe, tmp_path):
