@@ -121,7 +121,7 @@ Subcommand package_command() {
             app.add_option("--version", o->version, "PEP 440 version, instead of felloe.json's");
             app.add_option("--build-number", o->build,
                            "which wheel of this version it is: of several, pip takes the highest")
-                ->check(CLI::PositiveNumber);
+                ->check(check_positive);
             app.add_option("--license", o->licenses,
                            "further license text, FILE or NAME-IN-THE-WHEEL=FILE; repeatable");
             app.add_option("--python-tag", o->python_tag, "instead of the computed one");

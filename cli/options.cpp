@@ -21,4 +21,11 @@ std::int64_t source_date_epoch(const std::string& written) {
   return value;
 }
 
+std::string check_positive(const std::string& written) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
+  const bool whole = error == std::errc() && end == written.data() + written.size();
+  return whole && value > 0 ? "" : "expected a number from 1, got `" + written + "`";
+}
+
 }  // namespace felloe

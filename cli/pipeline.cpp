@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "cli/options.h"
 #include "cli/printer.h"
 #include "matrix/base/fs.h"
 #include "matrix/base/visible.h"
@@ -86,7 +87,7 @@ void add_pipeline_options(CLI::App& app, PipelineOptions& options, const std::st
       "the project");
   app.add_option("--nightly-date", options.date, "YYYYMMDD: the version becomes X.Y.Z.devYYYYMMDD");
   app.add_option("--jobs,-j", options.jobs, "steps and compilers at once; default: one per core")
-      ->check(CLI::PositiveNumber);
+      ->check(check_positive);
   app.add_flag("--force", options.force, "run every step, also those that are up to date");
   app.add_flag("--dry-run", options.dry_run, "show the steps and run none");
 }

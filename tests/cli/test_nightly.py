@@ -366,6 +366,13 @@ def test_a_date_must_be_one(felloe, date):
     assert error["message"] == f"not a date: {date}" and "YYYYMMDD" in error["hint"]
 
 
+@pytest.mark.parametrize("jobs", ["0", "-1", "x", "99999999999"])
+def test_jobs_are_a_number_from_1(felloe, jobs):
+    run = ("nightly", "--project", TINY, f"--jobs={jobs}", "--dry-run", "--json")
+    error = felloe(*run, code=2).error()
+    assert error["message"].endswith(f"expected a number from 1, got `{jobs}`")
+
+
 def test_unknown_target(felloe, tmp_path):
     project = copy_tiny(tmp_path / "tiny")
     run = ("build", "--project", project, "--target", "x86_64-cpi", "--json")
