@@ -5,6 +5,7 @@
 #include "ci/smoke.h"
 #include "matrix/base/error.h"
 #include "matrix/base/fs.h"
+#include "tests/unit/packaging_files.h"
 
 using namespace felloe;
 
@@ -59,6 +60,23 @@ TEST_CASE("tags and interpreters", "[ci]") {
   CHECK(tags_support_python({"py3-none-any"}, 3, 10));
   CHECK_FALSE(tags_support_python({"py2-none-any"}, 3, 10));
   CHECK_FALSE(tags_support_python({"nonsense", "cpxx-abi3-any"}, 3, 10));
+}
+
+TEST_CASE("what a wheel lets one import", "[ci]") {
+  const TempDir dir;
+  const fs::path wheel = dir.path() / "demo-1-py3-none-any.whl";
+  std::vector<test::ZipPart> parts;
+  for (const char* name :
+       {"demo/__init__.py", "demo/inner/__init__.py", "demo/_C.abi3.so", "single.py",
+        "native.cpython-311-x86_64-linux-gnu.so", "demo-1.data/platlib/beside/__init__.py",
+        "demo-1.data/scripts/tool.py", "demo-1.dist-info/METADATA", "plain_data/table.txt",
+        "not-a-name.py", "libmere.so"}) {
+    parts.push_back(test::stored(name, ""));
+  }
+  parts.push_back(test::stored("untagged.so", "PyInit_untagged"));
+  write_file(wheel, test::make_zip(parts));
+  CHECK(importable_modules(wheel) ==
+        std::vector<std::string>{"beside", "demo", "native", "single", "untagged"});
 }
 
 TEST_CASE("ABI words", "[ci]") {
