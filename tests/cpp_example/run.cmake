@@ -36,7 +36,7 @@ run(${CMAKE_COMMAND} -G Ninja -S ${WORK}/example -B ${WORK}/example/build -DCMAK
     -DCMAKE_CXX_COMPILER=${CXX} ${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/example/build)
 run(${WORK}/example/build/line)
-set(expected "slope 3.000 offset -2.000\nmat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)\n")
+set(expected "slope 3.000 offset -2.000\nmm: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)\n")
 if(NOT output STREQUAL expected)
   message(FATAL_ERROR "expected:\n${expected}got:\n${output}")
 endif()

@@ -42,13 +42,14 @@ uint32_t map2_grad(char* out, const char* const* in, int64_t n, const Params& pa
   for (int64_t i = 0; i < n; ++i) {
     const V av = reads_inputs<Op> ? a[i] : V(0), bv = reads_inputs<Op> ? b[i] : V(0);
     const V yv = reads_output<Op> ? y[i] : V(0);
-    o[i] = gradient(g[i], [&](V d) {
-      if constexpr (Which == 0) {
-        return functor::derive_a<Op>(p, d, av, bv, yv);
-      } else {
-        return functor::derive_b<Op>(p, d, av, bv, yv);
-      }
-    });
+    o[i] = gradient(
+        g[i], [&](V d) __attribute__((always_inline)) {
+          if constexpr (Which == 0) {
+            return functor::derive_a<Op>(p, d, av, bv, yv);
+          } else {
+            return functor::derive_b<Op>(p, d, av, bv, yv);
+          }
+        });
   }
   return kernel::kOk;
 }

@@ -129,7 +129,8 @@ template <class Op, class V>
 constexpr bool has_kernel = (Op::info.kinds & DTypeOf<V>::kind) != 0;
 
 // The gradient through a derivative that is linear in its argument. For complex numbers that is
-// g * conj(f'(x)), PyTorch's convention; derivatives are written without the conj.
+// g * conj(f'(x)), PyTorch's convention; derivatives are written without the conj. A derivative
+// that isn't inlined can't be vectorised: callers say always_inline.
 template <class V, class F>
 TREADLE_HD V gradient(V g, const F& derivative) {
   return functor::conj(derivative(functor::conj(g)));

@@ -44,15 +44,16 @@ uint32_t map3_grad(char* out, const char* const* in, int64_t n, const Params& pa
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const A x = Stored<A>::load(a[i]);
-    o[i] = gradient(g[i], [&](V d) {
-      if constexpr (Which == 0) {
-        return functor::derive_a<Op>(p, d, x, b[i], c[i]);
-      } else if constexpr (Which == 1) {
-        return functor::derive_b<Op>(p, d, x, b[i], c[i]);
-      } else {
-        return functor::derive_c<Op>(p, d, x, b[i], c[i]);
-      }
-    });
+    o[i] = gradient(
+        g[i], [&](V d) __attribute__((always_inline)) {
+          if constexpr (Which == 0) {
+            return functor::derive_a<Op>(p, d, x, b[i], c[i]);
+          } else if constexpr (Which == 1) {
+            return functor::derive_b<Op>(p, d, x, b[i], c[i]);
+          } else {
+            return functor::derive_c<Op>(p, d, x, b[i], c[i]);
+          }
+        });
   }
   return kernel::kOk;
 }

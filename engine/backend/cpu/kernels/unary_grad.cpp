@@ -30,9 +30,10 @@ uint32_t map_grad(char* out, const char* const* in, int64_t n, const Params& par
   }
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    o[i] = gradient(g[i], [&](V d) {
-      return functor::derive<Op>(p, d, reads_x<Op> ? x[i] : V(0), reads_y<Op> ? y[i] : V(0));
-    });
+    o[i] = gradient(
+        g[i], [&](V d) __attribute__((always_inline)) {
+          return functor::derive<Op>(p, d, reads_x<Op> ? x[i] : V(0), reads_y<Op> ? y[i] : V(0));
+        });
   }
   return kernel::kOk;
 }
