@@ -273,7 +273,7 @@ Tensor rrelu_slopes(const Tensor& self, double lower, double upper, Generator* g
 
 constexpr unsigned kBoth = kFunction | kMethod;
 constexpr unsigned kAll = kBoth | kOut;
-constexpr int kSecond = 2, kEither = 3;
+constexpr int kEither = 3;
 
 }  // namespace
 
