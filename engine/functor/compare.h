@@ -68,7 +68,7 @@ struct LogicalAnd {
                                          "Whether both are nonzero (NaN is).");
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
-    return (a != V(0)) & (b != V(0));
+    return logical_and(a != V(0), b != V(0));
   }
 };
 struct LogicalOr {
@@ -76,7 +76,7 @@ struct LogicalOr {
                                          "Whether one or both are nonzero (NaN is).");
   template <class V>
   TREADLE_HD static bool f(V a, V b) {
-    return (a != V(0)) | (b != V(0));
+    return logical_or(a != V(0), b != V(0));
   }
 };
 struct LogicalXor {

@@ -110,7 +110,7 @@ TREADLE_HD bool isnan(Complex<T> z) {
 }
 template <class T>
 TREADLE_HD bool isinf(Complex<T> z) {
-  return isinf(z.re) | isinf(z.im);
+  return logical_or(isinf(z.re), isinf(z.im));
 }
 
 TREADLE_FUNCTOR_END

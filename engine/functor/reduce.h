@@ -135,7 +135,7 @@ struct Max {
       0};
   template <class V>
   TREADLE_HD static bool better(V a, V b) {
-    return (a == a) & ((b > a) | (b != b));
+    return logical_and(a == a, logical_or(b > a, b != b));
   }
 };
 struct Min {
@@ -149,7 +149,7 @@ struct Min {
       0};
   template <class V>
   TREADLE_HD static bool better(V a, V b) {
-    return (a == a) & ((b < a) | (b != b));
+    return logical_and(a == a, logical_or(b < a, b != b));
   }
 };
 struct ArgMax : Max {

@@ -92,7 +92,7 @@ struct IsFinite {
   template <class V>
   TREADLE_HD static bool f(V x) {
     if constexpr (is_complex<V>) {
-      return f(x.re) & f(x.im);
+      return logical_and(f(x.re), f(x.im));
     } else if constexpr (is_float<V>) {
       return abs(x) < V(kInf);
     } else {
