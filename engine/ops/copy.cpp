@@ -3,6 +3,7 @@
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
+#include "engine/ops/creation.h"
 #include "engine/ops/layout.h"
 #include "engine/ops/map.h"
 #include "engine/ops/native.h"
@@ -122,11 +123,6 @@ Tensor fill(const Tensor& self, const Tensor& value) {
 void zero_inplace(const Tensor& self) { zero_(self); }
 Tensor zero(const Tensor& self) { return zeros_like(self); }
 
-void only_cpu(const std::optional<Device>& device) {
-  if (device && device->kind != Device::Kind::cpu) {
-    fail(ErrorKind::runtime, "this build of treadle computes on the CPU only; use device 'cpu'");
-  }
-}
 using Format = std::optional<std::int64_t>;
 Tensor in_format(const Tensor& self, DType dtype, bool copy, Format format) {
   const MemoryFormat wanted = memory_format(format, MemoryFormat::preserve);
@@ -139,7 +135,7 @@ Tensor to_dtype(const Tensor& self, DType dtype, bool, bool copy, Format format)
 }
 Tensor to_device(const Tensor& self, std::optional<Device> device, std::optional<DType> dtype, bool,
                  bool copy, Format format) {
-  only_cpu(device);
+  check_device(device);
   return in_format(self, dtype.value_or(self.dtype()), copy, format);
 }
 Tensor to_other(const Tensor& self, const Tensor& other, bool, bool copy, Format format) {

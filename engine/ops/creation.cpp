@@ -15,13 +15,13 @@ namespace {
 
 DType or_default(std::optional<DType> dtype) { return dtype.value_or(default_dtype()); }
 
+}  // namespace
+
 void check_device(const std::optional<Device>& device) {
   if (device && device->kind != Device::Kind::cpu) {
     fail(ErrorKind::runtime, "this build of treadle computes on the CPU only; use device 'cpu'");
   }
 }
-
-}  // namespace
 
 Tensor finish(const Tensor& t, const std::optional<Device>& device,
               std::optional<bool> requires_grad) {

@@ -6,6 +6,8 @@
 
 namespace treadle {
 
+// Throws Error{runtime} for a device that isn't the CPU.
+void check_device(const std::optional<Device>& device);
 // What every factory does with its keyword arguments. Throws Error{runtime} for a device that isn't
 // there.
 Tensor finish(const Tensor& t, const std::optional<Device>& device,

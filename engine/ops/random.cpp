@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 
+#include "engine/ops/creation.h"
 #include "engine/ops/native.h"
 #include "engine/ops/nn_util.h"
 #include "engine/ops/random_util.h"
@@ -14,14 +15,6 @@ namespace {
 using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptDType = std::optional<DType>;
-
-Tensor finish(const Tensor& t, const OptDevice& device, const OptBool& requires_grad) {
-  if (device && device->kind != Device::Kind::cpu) {
-    fail(ErrorKind::runtime, "this build of treadle computes on the CPU only; use device 'cpu'");
-  }
-  if (requires_grad.value_or(false)) t.set_requires_grad(true);
-  return t;
-}
 
 // The dtype of the numbers in a tensor: complex ones are pairs of them.
 DType part_dtype(DType dtype) {

@@ -5,6 +5,7 @@
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
 #include "engine/functor/complex_math.h"
+#include "engine/ops/creation.h"
 #include "engine/ops/layout.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view_util.h"
@@ -15,14 +16,6 @@ namespace {
 using OptDevice = std::optional<Device>;
 using OptBool = std::optional<bool>;
 using OptDType = std::optional<DType>;
-
-Tensor finish(const Tensor& t, const OptDevice& device, OptBool grad) {
-  if (device && device->kind != Device::Kind::cpu) {
-    fail(ErrorKind::runtime, "this build of treadle computes on the CPU only; use device 'cpu'");
-  }
-  if (grad.value_or(false)) t.set_requires_grad(true);
-  return t;
-}
 
 DType range_dtype(const char* op, const Scalar& start, const Scalar& end, OptDType dtype) {
   const bool complex = start.kind == Scalar::Kind::complex || end.kind == Scalar::Kind::complex;
