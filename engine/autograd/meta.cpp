@@ -5,7 +5,7 @@
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
 #include "engine/ops/names.h"
-#include "engine/ops/strided.h"
+#include "engine/ops/view/strided.h"
 
 namespace treadle {
 

@@ -53,6 +53,11 @@ inline bool is_floating(DType dtype) { return info(dtype).category == Category::
 inline bool is_complex(DType dtype) { return info(dtype).category == Category::complex; }
 // Bool counts as integral here, as in torch's isIntegralType(t, includeBool=true).
 inline bool is_integral(DType dtype) { return info(dtype).category <= Category::integer; }
+inline bool is_short_float(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+// The dtype that 16-bit floats are computed in.
+inline DType compute_dtype(DType dtype) { return is_short_float(dtype) ? DType::float32 : dtype; }
 // Only these can require grad.
 inline bool is_differentiable(DType dtype) { return info(dtype).category >= Category::floating; }
 

@@ -5,7 +5,7 @@
 
 #include "engine/core/iter.h"
 #include "engine/ops/native.h"
-#include "engine/ops/view_util.h"
+#include "engine/ops/view/util.h"
 
 namespace treadle {
 

@@ -3,11 +3,11 @@
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
-#include "engine/ops/creation.h"
-#include "engine/ops/layout.h"
-#include "engine/ops/map.h"
+#include "engine/ops/create/creation.h"
+#include "engine/ops/elementwise/map.h"
 #include "engine/ops/native.h"
-#include "engine/ops/view_util.h"
+#include "engine/ops/view/layout.h"
+#include "engine/ops/view/util.h"
 
 namespace treadle {
 

@@ -12,7 +12,7 @@
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
 #include "engine/ops/names.h"
-#include "engine/ops/view_util.h"
+#include "engine/ops/view/util.h"
 
 namespace treadle {
 

@@ -7,7 +7,7 @@
 
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
-#include "engine/ops/elementwise.h"
+#include "engine/ops/elementwise/elementwise.h"
 #include "engine/ops/names.h"
 #include "engine/ops/native.h"
 

@@ -73,7 +73,7 @@ std::vector<std::string> build_environment(const Command& command) {
   for (const auto& [name, value] : command.set_env) env[name] = value;
   std::vector<std::string> out;
   out.reserve(env.size());
-  for (const auto& [name, value] : env) out.push_back(name + "=" + value);
+  for (const auto& [name, value] : env) out.push_back(std::string(name).append("=").append(value));
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <nanobind/stl/string.h>
 
 #include "engine/core/visit.h"
-#include "engine/ops/layout.h"
 #include "engine/ops/names.h"
+#include "engine/ops/view/layout.h"
 
 namespace treadle::bind {
 namespace {

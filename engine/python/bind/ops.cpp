@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
-#include "engine/ops/elementwise.h"
-#include "engine/ops/map_facts.h"
+#include "engine/ops/elementwise/elementwise.h"
+#include "engine/ops/elementwise/map_facts.h"
 #include "engine/python/bind/methods.h"
 #include "engine/python/bind/override.h"
 #include "engine/python/bind/parse.h"
