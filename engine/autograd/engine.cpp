@@ -54,7 +54,10 @@ class Run {
     }
   }
   void find_needed(std::span<const Edge> roots);
-  void set_roots(std::vector<Edge> roots) { roots_ = std::move(roots); }
+  void set_roots(std::vector<Edge> roots) {
+    roots_ = std::move(roots);
+    if (leaves_have_hooks()) count_arrivals();
+  }
   bool will_execute(const Edge& edge);
 
   void execute();
@@ -66,9 +69,11 @@ class Run {
 
  private:
   void work();
+  void count_arrivals();
   void send(const Edge& edge, const Tensor& grad);
   void visit(Task task);
-  void finish_leaves();
+  void finish_leaf(std::size_t index);
+  void finish_complete();
   void add(Tensor& sum, const Tensor& grad);
 
   bool create_graph_, keep_, accumulate_, restricted_ = false;
@@ -81,6 +86,10 @@ class Run {
   std::unordered_map<Node*, Gradients> pending_;
   std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves_;  // in order of first arrival
   std::unordered_map<TensorImpl*, std::size_t> leaf_index_;
+  // For leaves with hooks, which want them as soon as their gradient is complete: how many
+  // gradients are still to come, and what is complete. Empty: all leaves are finished at the end.
+  std::unordered_map<TensorImpl*, std::size_t> arrivals_;
+  std::vector<std::size_t> complete_;
   std::unordered_map<TensorImpl*, std::vector<std::size_t>> leaf_captures_;
   std::unordered_map<Node*, std::vector<Capture>> node_captures_;
   std::unordered_map<Node*, bool> needed_;
@@ -172,9 +181,11 @@ void Run::send(const Edge& edge, const Tensor& grad) {
     const auto [at, fresh] = leaf_index_.try_emplace(leaf, leaves_.size());
     if (fresh) leaves_.emplace_back(Ref<TensorImpl>(leaf), Tensor());
     if (grad.defined()) add(leaves_[at->second].second, grad);
+    if (const auto left = arrivals_.find(leaf); left != arrivals_.end() && --left->second == 0) {
+      complete_.push_back(at->second);
+    }
     return;
   }
-  if (!grad.defined()) return;  // zero: nothing that a node would do with it adds anything
   Node* node = edge.node();
   if (restricted_) {
     const auto n = needed_.find(node);
@@ -184,7 +195,31 @@ void Run::send(const Edge& edge, const Tensor& grad) {
   if (fresh) ready_.push(Ref<Node>(node));
   Gradients& grads = at->second;
   if (grads.size() <= edge.nr) grads.resize(edge.nr + 1);
-  add(grads[edge.nr], grad);
+  if (grad.defined()) add(grads[edge.nr], grad);
+}
+
+// How many gradients will be sent to each leaf.
+void Run::count_arrivals() {
+  std::vector<Node*> stack;
+  std::unordered_set<Node*> seen;
+  const auto reach = [&](const Edge& e) {
+    if (!e) return;
+    if (e.leaf) {
+      ++arrivals_[e.tensor()];
+      return;
+    }
+    if (restricted_) {
+      const auto n = needed_.find(e.node());
+      if (n == needed_.end() || !n->second) return;
+    }
+    if (seen.insert(e.node()).second) stack.push_back(e.node());
+  };
+  for (const Edge& root : roots_) reach(root);
+  while (!stack.empty()) {
+    const Node& n = *stack.back();
+    stack.pop_back();
+    for (std::uint32_t i = 0; i < n.edge_count(); ++i) reach(n.edge(i));
+  }
 }
 
 // Makes `run` the thread's current one.
@@ -205,13 +240,15 @@ class Running {
 void Run::work() {
   const Running current(*this);
   const GradMode mode(create_graph_);
+  finish_complete();
   while (!ready_.empty()) {
     Ref<Node> node = ready_.top();
     ready_.pop();
     auto at = pending_.extract(node.get());
     visit({std::move(node), std::move(at.mapped())});
+    finish_complete();
   }
-  finish_leaves();
+  for (std::size_t i = 0; i < leaves_.size(); ++i) finish_leaf(i);
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {  // one may add more
     const std::function<void()> callback = std::move(callbacks_[i]);
     callback();
@@ -238,9 +275,10 @@ void Run::execute() {
 
 void Run::visit(Task task) {
   Node& node = *task.node;
+  if (task.grads.size() < node.output_count()) task.grads.resize(node.output_count());
   if (node.has_extras()) {
     for (const HookEntry& h : node.hooks()) {
-      if (h.nr >= task.grads.size() || !task.grads[h.nr].defined()) continue;
+      if (h.nr >= task.grads.size()) continue;
       Tensor changed = h.hook(task.grads[h.nr]);
       if (changed.defined()) task.grads[h.nr] = std::move(changed);
     }
@@ -287,7 +325,10 @@ void Run::visit(Task task) {
     if (!hooks.empty()) arrived = task.grads;
   }
   Node* const outer = std::exchange(node_, &node);
-  Gradients results = anomaly().enabled.load(std::memory_order_relaxed)
+  const bool nothing = std::none_of(task.grads.begin(), task.grads.end(),
+                                    [](const Tensor& g) { return g.defined(); });
+  Gradients results = nothing && !node.runs_without_gradient() ? Gradients(node.edge_count())
+                      : anomaly().enabled.load(std::memory_order_relaxed)
                           ? anomaly().apply(node, std::move(task.grads))
                           : node.apply(std::move(task.grads));
   node_ = outer;
@@ -332,53 +373,63 @@ void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph) 
   }
 }
 
-void Run::finish_leaves() {
-  for (auto& [impl, grad] : leaves_) {
-    const Tensor leaf{impl};
-    GradMeta& m = grad_meta(leaf);
-    std::vector<HookEntry> hooks, after;
-    std::vector<NodeHookEntry> node_hooks;
-    {
-      const ObjectLock lock(leaf.impl());
-      if (m.node_hooks) node_hooks = *m.node_hooks;
-      if (m.hooks) hooks = *m.hooks;
-      if (m.accumulated_hooks) after = *m.accumulated_hooks;
-    }
-    if (grad.defined()) {
-      for (const HookEntry& h : hooks) {
-        Tensor changed = h.hook(grad);
-        if (changed.defined()) grad = std::move(changed);
-      }
-    }
-    if (captured_) {
-      if (const auto c = leaf_captures_.find(impl.get()); c != leaf_captures_.end()) {
-        for (const std::size_t i : c->second) (*captured_)[i] = grad;
-      }
-      continue;
-    }
-    if (!grad.defined()) continue;
-    Gradients arrived;
-    if (!node_hooks.empty()) {
-      Gradients in{grad};
-      for (const NodeHookEntry& h : node_hooks) {
-        if (!h.after) h.hook(in, {});
-      }
-      grad = in[0];
-      if (!grad.defined()) continue;
-      arrived = std::move(in);
-    }
-    if (grad.shape() != leaf.shape()) {
-      fail(ErrorKind::runtime, "a gradient has shape " + to_string(grad.shape()) +
-                                   " but its leaf tensor has shape " + to_string(leaf.shape()));
-    }
-    if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
-    accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_);
-    for (const HookEntry& h : after) h.hook(leaf);
-    Gradients nothing;
-    for (const NodeHookEntry& h : node_hooks) {
-      if (h.after) h.hook(nothing, arrived);
-    }
+void Run::finish_complete() {
+  for (std::size_t i = 0; i < complete_.size(); ++i) finish_leaf(complete_[i]);
+  complete_.clear();
+}
+
+void Run::finish_leaf(std::size_t index) {
+  Ref<TensorImpl> impl = std::exchange(leaves_[index].first, nullptr);
+  if (!impl) return;
+  Tensor grad = std::exchange(leaves_[index].second, Tensor());
+  const Tensor leaf{impl};
+  GradMeta& m = grad_meta(leaf);
+  std::vector<HookEntry> hooks, after;
+  std::vector<NodeHookEntry> node_hooks;
+  {
+    const ObjectLock lock(leaf.impl());
+    if (m.node_hooks) node_hooks = *m.node_hooks;
+    if (m.hooks) hooks = *m.hooks;
+    if (m.accumulated_hooks) after = *m.accumulated_hooks;
   }
+  for (const HookEntry& h : hooks) {
+    Tensor changed = h.hook(grad);
+    if (changed.defined()) grad = std::move(changed);
+  }
+  if (captured_) {
+    if (const auto c = leaf_captures_.find(impl.get()); c != leaf_captures_.end()) {
+      for (const std::size_t i : c->second) (*captured_)[i] = grad;
+    }
+    return;
+  }
+  if (!grad.defined()) return;
+  Gradients arrived;
+  if (!node_hooks.empty()) {
+    Gradients in{grad};
+    for (const NodeHookEntry& h : node_hooks) {
+      if (!h.after) h.hook(in, {});
+    }
+    grad = in[0];
+    if (!grad.defined()) return;
+    arrived = std::move(in);
+  }
+  if (grad.shape() != leaf.shape()) {
+    fail(ErrorKind::runtime, "a gradient has shape " + to_string(grad.shape()) +
+                                 " but its leaf tensor has shape " + to_string(leaf.shape()));
+  }
+  if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
+  accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_);
+  for (const HookEntry& h : after) h.hook(leaf);
+  Gradients nothing;
+  for (const NodeHookEntry& h : node_hooks) {
+    if (h.after) h.hook(nothing, arrived);
+  }
+}
+
+// As Python prints a shape.
+std::string size_repr(const Dims& shape) {
+  const std::string dtype = repr(DType::float32);
+  return dtype.substr(0, dtype.find('.')) + ".Size(" + to_string(shape) + ")";
 }
 
 // Checks one output and makes the gradient it starts with.
@@ -407,8 +458,8 @@ Tensor root_grad(const End& end, const Tensor& given, std::size_t i, bool create
   }
   if (given.shape() != out.shape()) {
     fail(ErrorKind::runtime, "Mismatch in shape: grad_output[" + std::to_string(i) +
-                                 "] has a shape of " + to_string(given.shape()) + " and output[" +
-                                 std::to_string(i) + "] has a shape of " + to_string(out.shape()) +
+                                 "] has a shape of " + size_repr(given.shape()) + " and output[" +
+                                 std::to_string(i) + "] has a shape of " + size_repr(out.shape()) +
                                  ".");
   }
   if (is_complex(given.dtype()) != is_complex(out.dtype())) {
@@ -436,8 +487,8 @@ void seed_all(Run& run, std::span<const End> outputs, std::span<const Tensor> gr
   }
   if (restricted) run.find_needed(roots);
   const GradMode mode(create_graph);
-  for (std::size_t i = 0; i < roots.size(); ++i) run.seed(roots[i], start[i]);
   run.set_roots(std::move(roots));
+  for (std::size_t i = 0; i < outputs.size(); ++i) run.seed(outputs[i].edge, start[i]);
 }
 
 std::vector<End> ends_of(std::span<const Tensor> tensors) {

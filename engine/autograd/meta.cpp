@@ -1,6 +1,7 @@
 // What a tensor knows of its gradient: requires_grad, grad, history, views and in-place rules,
 // hooks. Error texts are PyTorch's, since people search for them.
 #include <algorithm>
+#include <atomic>
 
 #include "engine/autograd/node.h"
 #include "engine/core/context.h"
@@ -75,12 +76,57 @@ void Tensor::set_grad(const Tensor& grad) const {
 
 namespace {
 
+constinit std::atomic<bool> leaf_hooks{false};
+
+// Throws if the tape can't follow a write into the view, or (`indirect`) into what it looks at.
+void check_view(const GradMeta& m, bool indirect) {
+  using Creation = ViewInfo::Creation;
+  const Creation creation = m.view->creation;
+  if (creation == Creation::normal) return;
+  const std::string output = m.grad_fn ? "Output " + std::to_string(m.output_nr) + " of " +
+                                             m.grad_fn->name() + " is a view"
+                                       : "";
+  const std::string what = indirect ? "its base or another view of its base has been" : "is being";
+  std::string text;
+  if (creation == Creation::inference || creation == Creation::no_grad || !m.grad_fn) {
+    text = m.grad_fn ? output + " of a view which was created in" : "A view was created in";
+    const bool inference = creation == Creation::inference;
+    text += (inference ? " inference mode and " : " no_grad mode and ") + what +
+            " modified inplace " + (inference ? "in normal mode" : "with grad mode enabled") +
+            ". Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+            "clarify your code by moving both the view and the inplace either both inside the " +
+            (inference ? "inference_mode" : "no_grad") +
+            " block (if you don't want the inplace to be tracked) or both outside (if you want the "
+            "inplace to be tracked).";
+  } else {
+    text = output + " and " + what + " modified inplace.";
+  }
+  if (creation == Creation::multi_output) {
+    text +=
+        " This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one.";
+  }
+  if (creation == Creation::custom_function) {
+    text +=
+        " This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function.";
+  }
+  fail(ErrorKind::runtime, std::move(text));
+}
+
 void renew_history(const Tensor& t, GradMeta& m) {
-  if (!m.view || m.view->version == t.version() || !m.view->base.requires_grad()) return;
+  if (!m.view || m.view->version == t.version()) return;
+  if (!m.grad_fn && !m.view->base.requires_grad()) return;
+  check_view(m, true);
+  if (!m.view->base.requires_grad()) return;
   // The base was written through this or another view: the view's history is now that of a window
   // into the new base.
   const Tensor base = m.view->base;
   m.grad_fn = as_strided_node(base, t);
+  m.grad_fn->note_output(0);
   m.output_nr = 0;
   m.view->version = t.version();
 }
@@ -112,23 +158,23 @@ bool needs_tape(std::initializer_list<const Tensor*> inputs) {
 void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr) {
   if (!is_differentiable(result.dtype())) return;
   GradMeta& m = grad_meta(result);
+  node->note_output(nr);
   m.grad_fn = std::move(node);
   m.output_nr = nr;
+  if (m.view) m.view->version = result.version();  // this history is of the view as it is now
 }
 
 void set_view(const Tensor& view, const Tensor& base, ViewInfo::Creation creation) {
   const Context& now = context();
   if (now.inference || base.impl()->inference) return;
   const GradMeta* b = base.impl()->grad_meta;
+  if (!now.grad_enabled) creation = ViewInfo::Creation::no_grad;
   if (b && b->view && creation == ViewInfo::Creation::normal) creation = b->view->creation;
-  if (!now.grad_enabled && creation == ViewInfo::Creation::normal) {
-    creation = ViewInfo::Creation::no_grad;
-  }
   grad_meta(view).view.emplace(
       ViewInfo{b && b->view ? b->view->base : base, view.version(), creation});
 }
 
-void check_inplace(const Tensor& self) {
+void check_inplace(const Tensor& self, std::span<const Tensor* const> others) {
   if (self.impl()->inference && !context().inference) {
     fail(ErrorKind::runtime,
          "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
@@ -150,40 +196,18 @@ void check_inplace(const Tensor& self) {
     }
     return;
   }
+  const bool wanted = self.requires_grad();
+  if (!wanted && std::none_of(others.begin(), others.end(),
+                              [](const Tensor* t) { return t->defined() && t->requires_grad(); })) {
+    return;
+  }
+  check_view(*m, false);
   const GradMeta* b = m->view->base.impl()->grad_meta;
-  if (b && b->requires_grad && !b->grad_fn) {
+  if (wanted && b && b->requires_grad && !b->grad_fn) {
     fail(ErrorKind::runtime,
          "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   }
-  if (!self.requires_grad()) return;
-  const std::string name = m->grad_fn ? m->grad_fn->name() : "a view operation";
-  const std::string which = "Output " + std::to_string(m->output_nr) + " of " + name +
-                            " is a view and is being modified inplace. ";
-  switch (m->view->creation) {
-    case ViewInfo::Creation::normal:
-      return;
-    case ViewInfo::Creation::multi_output:
-      fail(ErrorKind::runtime, which +
-                                   "This view is the output of a function that returns multiple "
-                                   "views. Such functions do not allow "
-                                   "the output views to be modified inplace. You should replace "
-                                   "the inplace operation by an "
-                                   "out-of-place one.");
-    case ViewInfo::Creation::no_grad:
-      fail(ErrorKind::runtime,
-           "A view was created in no_grad mode and is being modified inplace with grad mode "
-           "enabled. Given "
-           "that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-           "code by "
-           "moving both the view and the inplace either both inside the no_grad block (if you "
-           "don't want the "
-           "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-    case ViewInfo::Creation::inference:
-      fail(ErrorKind::runtime,
-           which + "This view was created in inference mode, where it can't be tracked.");
-  }
 }
-
 namespace {
 
 // The history of a base that was written through a view: the gradient outside the window passes on
@@ -250,6 +274,7 @@ void rebase_history(const Tensor& self, Ref<Node> node) {
     const Ref<Node> old = b.grad_fn;
     const std::uint32_t old_nr = b.output_nr;
     b.grad_fn = Ref<Node>(new CopySlices(base, self, std::move(node)));
+    b.grad_fn->note_output(0);
     b.output_nr = 0;
     move_retained(b, old, old_nr);
     m.view->version = self.version() - 1;  // stale: grad_fn() renews it from the base
@@ -258,6 +283,7 @@ void rebase_history(const Tensor& self, Ref<Node> node) {
   const Ref<Node> old = m.grad_fn;
   const std::uint32_t old_nr = m.output_nr;
   m.grad_fn = std::move(node);
+  m.grad_fn->note_output(0);
   m.output_nr = 0;
   move_retained(m, old, old_nr);
 }
@@ -268,6 +294,7 @@ std::int64_t add_hook(const Tensor& t, TensorHook hook, void* python) {
   }
   if (const Ref<Node> node = grad_fn(t))
     return node->add_hook(grad_meta(t).output_nr, std::move(hook), python);
+  leaf_hooks.store(true, std::memory_order_relaxed);
   GradMeta& m = grad_meta(t);
   const ObjectLock lock(t.impl());
   if (!m.hooks) m.hooks = std::make_unique<std::vector<HookEntry>>();
@@ -283,6 +310,7 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
   if (!leaf.is_leaf()) {
     fail(ErrorKind::runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
   }
+  leaf_hooks.store(true, std::memory_order_relaxed);
   GradMeta& m = grad_meta(leaf);
   const ObjectLock lock(leaf.impl());
   if (!m.accumulated_hooks) m.accumulated_hooks = std::make_unique<std::vector<HookEntry>>();
@@ -296,12 +324,15 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
 }
 
 std::int64_t add_leaf_node_hook(const Tensor& leaf, bool after, NodeHook hook, void* python) {
+  leaf_hooks.store(true, std::memory_order_relaxed);
   GradMeta& m = grad_meta(leaf);
   const ObjectLock lock(leaf.impl());
   if (!m.node_hooks) m.node_hooks = std::make_unique<std::vector<NodeHookEntry>>();
   m.node_hooks->push_back({new_hook_id(), after, std::move(hook), python});
   return m.node_hooks->back().id;
 }
+
+bool leaves_have_hooks() { return leaf_hooks.load(std::memory_order_relaxed); }
 
 void remove_hook(const Tensor& t, std::int64_t id) {
   GradMeta& m = grad_meta(t);

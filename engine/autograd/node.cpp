@@ -232,7 +232,8 @@ void Saved::pack(SavedHooks& hooks) {
     fail(ErrorKind::runtime,
          "Calling register_hooks on a saved tensor with value None is forbidden");
   }
-  const Tensor data = bare(tensor_);
+  // What has no history and is no output is handed over as it is, so that its user finds it again.
+  const Tensor data = output_ || tensor_.requires_grad() ? bare(tensor_) : tensor_;
   const std::uint32_t before = data.version();
   Ref<Pack> made(new Pack);
   if (!output_) made->edge = gradient_edge(tensor_);
@@ -252,7 +253,9 @@ void Saved::pack(SavedHooks& hooks) {
 }
 
 Tensor Saved::unpacked(Node* owner) const {
-  const Tensor again = bare(packed_->content->unpack());
+  const Tensor content = packed_->content->unpack();
+  if (!output_ && !packed_->edge && !content.requires_grad()) return content;
+  const Tensor again = bare(content);
   if (output_) {
     if (owner) set_history(again, Ref<Node>(owner), nr_);
   } else if (Node* node = packed_->edge.node()) {

@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,7 +34,8 @@ struct Edge {
   TensorImpl* tensor() const { return leaf ? static_cast<TensorImpl*>(target.get()) : nullptr; }
 };
 
-using TensorHook = std::function<Tensor(const Tensor& grad)>;  // undefined result: leave as it is
+// An undefined result leaves the gradient as it is; `grad` is undefined where none arrived.
+using TensorHook = std::function<Tensor(const Tensor& grad)>;
 using Gradients = std::vector<Tensor>;  // undefined entry: zero, or not asked for
 
 struct HookEntry {
@@ -69,12 +72,20 @@ class Node : public RefCounted, public Pooled {
   // `grads` has one entry for each output of the op. Returns one for each edge. Runs with grad mode
   // on exactly when create_graph was asked for.
   virtual Gradients apply(Gradients grads) = 0;
-  // Frees what was saved for apply(); a later apply() throws the "second time" error.
+  // Frees what was saved for apply(); a later apply() throws the "second time" error. A node that
+  // saved nothing can run again.
   virtual void release() {}
+  // Whether apply() is to run although no gradient arrived: else the inputs' are undefined, too.
+  virtual bool runs_without_gradient() const { return false; }
   // Reports the tensors and nodes it holds besides its edges, for visit_references.
   virtual void references(ReferenceVisitor&) const {}
 
   std::uint32_t edge_count() const { return edge_count_; }
+  // One more than the highest number of an output that set_history() has told it of.
+  std::uint32_t output_count() const { return output_count_; }
+  void note_output(std::uint32_t nr) {
+    if (nr >= output_count_) output_count_ = nr + 1;
+  }
   Edge& edge(std::uint32_t i) { return edges_[i]; }
   const Edge& edge(std::uint32_t i) const { return edges_[i]; }
   // Is the gradient of input i wanted at all?
@@ -112,6 +123,7 @@ class Node : public RefCounted, public Pooled {
   Edge inline_[kInlineEdges];
   Edge* edges_ = inline_;
   std::uint32_t edge_count_;
+  std::uint32_t output_count_ = 0;
   std::uint64_t sequence_;
   std::atomic<Extras*> extras_{nullptr};
 };
@@ -169,8 +181,21 @@ class Saved {
     const F copy(closure);
     (void)copy;
   }
+  // Whether the closure has any Saved that isn't empty.
+  template <class F>
+  static bool any_in(const F& closure) {
+    Search search;
+    references_of(closure, search);
+    return search.found;
+  }
 
  private:
+  struct Search final : ReferenceVisitor {
+    void tensor(const TensorImpl&) override { found = true; }
+    void node(const Node&) override { found = true; }
+    void python(void*) override { found = true; }
+    bool found = false;
+  };
   class Report {
    public:
     explicit Report(ReferenceVisitor& visitor);
@@ -205,8 +230,9 @@ struct ViewInfo {
   std::uint32_t version = 0;
   enum class Creation : std::uint8_t {
     normal,
-    no_grad,
+    custom_function,  // returned by a Function
     multi_output,
+    no_grad,
     inference
   } creation = Creation::normal;
 };
@@ -234,10 +260,11 @@ Edge gradient_edge(const Tensor& t);  // empty if t doesn't require grad
 bool needs_tape(std::initializer_list<const Tensor*> inputs);
 // Makes `result` output `nr` of `node`.
 void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr = 0);
-// In-place ops. check: throws what PyTorch throws for leaves and views that can't be written.
+// In-place ops. check: throws what PyTorch throws for leaves and views that can't be written, also
+// if only `others`, the op's further operands, require grad.
 // rebase: makes `node` (its edge 0 is self's old history) the new history of self and, for a view,
 // of its base; call after the data was written and the version bumped.
-void check_inplace(const Tensor& self);
+void check_inplace(const Tensor& self, std::span<const Tensor* const> others = {});
 void rebase_history(const Tensor& self, Ref<Node> node);
 // Marks `view` as a view of `base`, for in-place tracking.
 void set_view(const Tensor& view, const Tensor& base,
@@ -255,6 +282,8 @@ std::int64_t add_accumulated_hook(const Tensor& leaf, std::function<void(const T
 std::int64_t add_leaf_node_hook(const Tensor& leaf, bool after, NodeHook hook,
                                 void* python = nullptr);
 void remove_hook(const Tensor& t, std::int64_t id);
+// Whether a leaf ever got a hook: only hooks can tell in which order a backward pass comes by.
+bool leaves_have_hooks();
 void retain_grad(const Tensor& t);
 bool retains_grad(const Tensor& t);
 
@@ -297,9 +326,10 @@ class FnNode final : public Node {
     return f->f(static_cast<Node&>(*this), grads);
   }
   void release() override {
-    Ref<Closure> f;  // freed after the lock
+    if constexpr (std::is_trivially_destructible_v<F>) return;  // nothing saved
+    Ref<Closure> f;                                             // freed after the lock
     const ObjectLock lock(this);
-    std::swap(f, f_);
+    if (f_ && Saved::any_in(f_->f)) std::swap(f, f_);
   }
   void references(ReferenceVisitor& visitor) const override {
     const ObjectLock lock(this);

@@ -54,13 +54,13 @@ Tensor sum_to(const Tensor& grad, const Dims& shape) {
 
 Tensor copy_(const Tensor& self, const Tensor& src) {
   if (same(self, src)) return self;
-  check_inplace(self);
+  const Tensor* in[] = {&src};
+  check_inplace(self, in);
   if (broadcast_shapes(self.shape(), src.shape()) != self.shape()) {
     fail(ErrorKind::runtime, "The size of tensor a " + to_string(self.shape()) +
                                  " must match that of b " + to_string(src.shape()) +
                                  " after broadcasting b");
   }
-  const Tensor* in[] = {&src};
   check_overlap(self, in);
   Ref<Node> node;
   if (is_differentiable(self.dtype()) && needs_tape({&self, &src})) {

@@ -300,3 +300,195 @@ def test_inference_mode():
     with E.inference_mode():
         y = x * 2
     assert not y.requires_grad
+
+
+# --- views on the tape, and nodes
+
+
+class Narrow(Function):
+    @staticmethod
+    def forward(ctx, x, several):
+        part = x.narrow(0, 0, 2)
+        return (part, part + 1) if several else part
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return sum(E.cat([g, E.zeros(2, dtype=g.dtype)]) for g in grads), None
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (lambda x: x.unbind()[1], "Output 1 of UnbindBackward0 is a view .* multiple views"),
+        (lambda x: x.split(2)[1], "Output 1 of SplitBackward0 is a view .* multiple views"),
+        (lambda x: Narrow.apply(x, False), "Output 0 of NarrowBackward is a view .* custom Func"),
+        (lambda x: Narrow.apply(x, True)[0], "Output 0 of NarrowBackward is a view .* multiple"),
+        (lambda x: E.no_grad()(lambda: x[:1])(), "A view was created in no_grad mode and is being"),
+    ],
+)
+def test_views_that_cannot_be_written(view, message):
+    with pytest.raises(RuntimeError, match=message):
+        view(leaf(4).clone()).mul_(2)
+    # It is the op that decides, not the view.
+    with pytest.raises(RuntimeError, match=message.split(" .* ")[-1].replace("A view was", "")):
+        view(leaf(4).clone()).copy_(leaf(1))
+
+
+def test_a_view_without_history_whose_base_changed():
+    x = leaf(3)
+    with E.no_grad():
+        part = x[:1]
+        part.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been mod"):
+        part * 2
+    assert "grad_fn=<Invalid>" in repr(part)
+
+
+def test_views_of_two_transforms_say_so():
+    x = E.zeros(2)
+    with E.no_grad():
+        y = x.view(2)
+    z = y.requires_grad_().view(2)
+    with pytest.raises(RuntimeError, match="a view of a view which was created in no_grad mode"):
+        z /= 2
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda x: x.split([1, 3]), lambda x: x.unbind(), lambda x: x.chunk(2)]
+)
+def test_parts_are_outputs_of_one_node(cut):
+    x = leaf(4, 2)
+    parts = cut(x)
+    assert all(p.grad_fn is parts[0].grad_fn and p.output_nr == i for i, p in enumerate(parts))
+    arrived = []
+    parts[1].register_hook(arrived.append)
+    parts[0].sum().backward()
+    assert arrived == [None] and x.grad.sum().item() == parts[0].numel()
+    assert gradcheck(lambda x: cut(x)[-1], (x,)) and gradgradcheck(lambda x: cut(x)[0] ** 2, (x,))
+
+
+def test_nodes_that_saved_nothing_run_again():
+    x = leaf(3)
+    y = x.clone().view(3, 1).sum()
+    y.backward()
+    y.backward()
+    assert (x.grad == 2).all()
+    z = x[E.tensor([0, 0])].sum()
+    z.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        z.backward()
+
+
+def test_functions_run_although_no_gradient_arrived():
+    seen = []
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(g)
+            return g
+
+    class Nothing(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = leaf(2)
+    Nothing.apply(Two.apply(x)).sum().backward()
+    assert len(seen) == 1 and (seen[0] == 0).all() and (x.grad == 0).all()
+
+
+def test_leaves_are_finished_as_soon_as_they_can_be():
+    order = []
+    a, b = leaf(2), leaf(2)
+    early = (a * 2).sin()
+    late = early * b
+    early.register_hook(lambda g: order.append("early"))
+    a.register_hook(lambda g: order.append("a"))
+    b.register_hook(lambda g: order.append("b"))
+    late.sum().backward()
+    assert order == ["b", "early", "a"]
+
+
+def test_a_node_can_be_called():
+    x = E.tensor([2.0], requires_grad=True)
+    node = x.square().grad_fn
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        node(x, x)
+    assert node(E.ones(1)).item() == 4
+
+
+def test_saved_tensors_hooks_keep_the_tape():
+    with E.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        x = leaf(3)
+        (g,) = E.autograd.grad((x**3).sum(), x, create_graph=True)
+        g.sum().backward()
+    assert E.allclose(x.grad, 6 * x)
+    kept = E.ones(3)
+    with E.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        y = leaf(3) * kept
+    assert y.grad_fn._saved_other is kept
+
+
+def test_what_mark_dirty_takes():
+    class Add(Function):
+        @staticmethod
+        def forward(ctx, x, wrong, several):
+            out = x + 1 if wrong else x.add_(1)
+            ctx.mark_dirty(out)
+            return (out, out * 2) if several else out
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return grads[0], None, None
+
+    with pytest.warns(UserWarning, match="Only input Tensors should be given to ctx.mark_dirty"):
+        Add.apply(leaf(2).clone(), True, False)
+    with pytest.raises(RuntimeError, match="modifies inplace an input that is a view"):
+        Add.apply(leaf(2).clone().view(2), False, True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used"):
+        Add.apply(leaf(2), False, False)
+
+
+def test_an_edge_for_a_tensor():
+    x = leaf(2).clone()
+    y = leaf(2).clone()
+    edge, other = map(E.autograd.graph.get_gradient_edge, (x, y))
+    out = x.clone()
+    assert (E.autograd.grad(out.sum(), edge)[0] == 1).all()
+    E.autograd.grad(out.sum(), (edge, y), allow_unused=True, materialize_grads=True)
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used"):
+        E.autograd.grad(out.sum(), (x, other), allow_unused=True, materialize_grads=True)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        E.autograd.grad(edge, (x,), E.ones(3))
+
+
+def test_a_hook_can_be_removed_after_its_tensor_is_gone():
+    x, seen = leaf(2), []
+    y = x * 2
+    handle = y.register_hook(seen.append)
+    z = y.sum()
+    del y
+    handle.remove()
+    z.backward()
+    assert not seen
+
+
+def test_warnings_come_again_if_asked_for():
+    x = leaf(2)
+    E.set_warn_always(True)
+    try:
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="create_graph=True"):
+                (x * x).sum().backward(create_graph=True)
+    finally:
+        E.set_warn_always(False)
+        x.grad = None

@@ -287,7 +287,7 @@ Tensor map_call(const MapOp& op, Inputs in, const Params& p) {
 void map_inplace(const MapOp& op, Inputs in, const Params& p) {
   check_defined(op, in);
   const Tensor& self = *in[0];
-  check_inplace(self);
+  check_inplace(self, in.subspan(1));
   const Types types = types_of(op, in);
   if (!can_cast(types.result, self.dtype())) {
     fail(ErrorKind::runtime, "result type " + std::string(info(types.result).scalar) +

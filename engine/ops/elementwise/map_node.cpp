@@ -143,7 +143,7 @@ Gradients MapNode::apply(Gradients grads) {
   std::array<Tensor, kInputs> x;
   for (std::size_t k = 0; k < edge_count(); ++k) {
     if (!saved[k].defined()) continue;
-    x[k] = saved[k].get_data(own.c_str());
+    x[k] = graph ? saved[k].get(this) : saved[k].get_data(own.c_str());
     if (x[k].dtype() != g.dtype() && !(k == 0 && op_.condition_first)) {
       x[k] = graph ? to(x[k], g.dtype()) : cast(x[k], g.dtype());
     }

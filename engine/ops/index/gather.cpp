@@ -125,9 +125,10 @@ void scatter_into(Scatter how, const Tensor& self, std::int64_t dim, const Tenso
   if (is_differentiable(self.dtype()) && needs_tape({&self, &src})) {
     node = make_node(
         how == Scatter::add ? "ScatterAddBackward0" : "ScatterBackward0", {&self, &src},
-        [how, dim, index, shape = src.shape()](Node& n, const Gradients& g) {
+        [how, dim, kept = Saved(index), shape = src.shape()](Node& n, const Gradients& g) {
           Gradients r(2);
           if (none(g)) return r;
+          const Tensor index = kept.get(&n);
           if (n.needs(0)) {
             r[0] = g[0];
             if (how == Scatter::put) {
@@ -166,9 +167,10 @@ Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& given) {
   along(table().index_get[type_of(self)], self, dim, index, out);
   if (needs_tape({&self})) {
     record("GatherBackward0", out, {&self},
-           [dim, index, shape = self.shape()](Node&, const Gradients& g) {
-             return none(g) ? Gradients(1)
-                            : Gradients{scatter_add(zeros(shape, g[0].dtype()), dim, index, g[0])};
+           [dim, kept = Saved(index), shape = self.shape()](Node& n, const Gradients& g) {
+             if (none(g)) return Gradients(1);
+             const Tensor index = kept.get(&n);
+             return Gradients{scatter_add(zeros(shape, g[0].dtype()), dim, index, g[0])};
            });
   }
   return out;

@@ -222,6 +222,18 @@ void put(const Tensor& self, const Plan& plan, const Tensor& values, bool accumu
   run(accumulate ? table().index_add[type] : table().index_put[type], plan, self, v);
 }
 
+// The index tensors as backward needs them: unchanged.
+std::vector<Saved> saved(const std::vector<Tensor>& indices) {
+  std::vector<Saved> kept;
+  for (const Tensor& t : indices) kept.emplace_back(t);
+  return kept;
+}
+std::vector<Tensor> restored(const std::vector<Saved>& kept, Node& owner) {
+  std::vector<Tensor> indices;
+  for (const Saved& s : kept) indices.push_back(s.get(&owner));
+  return indices;
+}
+
 }  // namespace
 
 Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
@@ -235,11 +247,12 @@ Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
     out = detach(permute(flat, plan.to_result));
   }
   if (needs_tape({&self})) {
-    record("IndexBackward0", out, {&self},
-           [indices, shape = self.shape()](Node&, const Gradients& g) {
-             if (none(g)) return Gradients(1);
-             return Gradients{index_put_(zeros(shape, g[0].dtype()), indices, g[0], true)};
-           });
+    record(
+        "IndexBackward0", out, {&self},
+        [kept = saved(indices), shape = self.shape()](Node& n, const Gradients& g) {
+          if (none(g)) return Gradients(1);
+          return Gradients{index_put_(zeros(shape, g[0].dtype()), restored(kept, n), g[0], true)};
+        });
   }
   return out;
 }
@@ -260,10 +273,11 @@ Tensor index_put_(const Tensor& self, const std::vector<Tensor>& indices, const 
   Ref<Node> node;
   if (is_differentiable(self.dtype()) && needs_tape({&self, &values})) {
     node = make_node("IndexPutBackward0", {&self, &values},
-                     [indices, accumulate, shape = values.shape(), dtype = values.dtype()](
-                         Node& n, const Gradients& g) {
+                     [kept = saved(indices), accumulate, shape = values.shape(),
+                      dtype = values.dtype()](Node& n, const Gradients& g) {
                        Gradients r(2);
                        if (none(g)) return r;
+                       const std::vector<Tensor> indices = restored(kept, n);
                        if (n.needs(0))
                          r[0] = accumulate ? g[0]
                                            : index_put_(clone(g[0]), indices,

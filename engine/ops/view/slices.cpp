@@ -7,15 +7,20 @@
 namespace treadle {
 namespace {
 
-// One slice along a dimension; also what split, chunk, unbind and narrow are made of.
-Tensor window(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length,
-              std::int64_t step, const char* name,
-              ViewInfo::Creation creation = ViewInfo::Creation::normal) {
+// One slice along a dimension, without history.
+Tensor part(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length,
+            std::int64_t step, ViewInfo::Creation creation) {
   Dims shape = self.shape(), strides = self.strides();
   shape[dim] = length;
   strides[dim] *= step;
   const std::int64_t offset = self.impl()->offset + (length > 0 ? start * self.strides()[dim] : 0);
-  const Tensor out = make_view(self, std::move(shape), std::move(strides), offset, creation);
+  return make_view(self, std::move(shape), std::move(strides), offset, creation);
+}
+
+// One slice along a dimension; also what narrow is made of.
+Tensor window(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length,
+              std::int64_t step, const char* name) {
+  const Tensor out = part(self, dim, start, length, step, ViewInfo::Creation::normal);
   if (needs_tape({&self})) {
     record(name, out, {&self}, [=, full = self.shape()](Node&, const Gradients& g) {
       if (none(g)) return Gradients(1);
@@ -28,8 +33,52 @@ Tensor window(const Tensor& self, std::int64_t dim, std::int64_t start, std::int
   return out;
 }
 
-Tensor select_named(const Tensor& self, std::int64_t dim, std::int64_t index, const char* name,
-                    ViewInfo::Creation creation) {
+// Parts that cover the dimension, as outputs of one node.
+std::vector<Tensor> parts(const Tensor& self, std::int64_t dim, const Dims& sizes,
+                          const char* name) {
+  std::vector<Tensor> out;
+  out.reserve(static_cast<std::size_t>(sizes.size()));
+  std::int64_t at = 0;
+  for (const std::int64_t s : sizes) {
+    out.push_back(part(self, dim, at, s, 1, ViewInfo::Creation::multi_output));
+    at += s;
+  }
+  if (!needs_tape({&self}) || out.empty()) return out;
+  const Ref<Node> node =
+      make_node(name, {&self},
+                [dim, sizes, full = self.shape(), dtype = self.dtype()](Node&, const Gradients& g) {
+                  std::vector<Tensor> all;
+                  for (std::int64_t i = 0; i < sizes.size(); ++i) {
+                    const auto k = static_cast<std::size_t>(i);
+                    if (k < g.size() && g[k].defined()) {
+                      all.push_back(g[k]);
+                    } else {
+                      Dims shape = full;
+                      shape[dim] = sizes[i];
+                      all.push_back(zeros(shape, dtype));
+                    }
+                  }
+                  return Gradients{cat(all, dim)};
+                });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    set_history(out[i], node, static_cast<std::uint32_t>(i));
+  }
+  return out;
+}
+
+// The view of one index, without history.
+Tensor at_index(const Tensor& self, std::int64_t dim, std::int64_t index,
+                ViewInfo::Creation creation) {
+  Dims shape = self.shape(), strides = self.strides();
+  shape.erase(dim);
+  strides.erase(dim);
+  return make_view(self, std::move(shape), std::move(strides),
+                   self.impl()->offset + index * self.strides()[dim], creation);
+}
+
+}  // namespace
+
+Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
   if (self.dim() == 0) fail(ErrorKind::index, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, self.dim());
   const std::int64_t size = self.shape()[dim];
@@ -39,24 +88,14 @@ Tensor select_named(const Tensor& self, std::int64_t dim, std::int64_t index, co
                                " at dimension " + std::to_string(dim));
   }
   if (index < 0) index += size;
-  Dims shape = self.shape(), strides = self.strides();
-  shape.erase(dim);
-  strides.erase(dim);
-  const Tensor out = make_view(self, std::move(shape), std::move(strides),
-                               self.impl()->offset + index * self.strides()[dim], creation);
+  const Tensor out = at_index(self, dim, index, ViewInfo::Creation::normal);
   if (needs_tape({&self})) {
-    record(name, out, {&self}, [=, full = self.shape()](Node&, const Gradients& g) {
+    record("SelectBackward0", out, {&self}, [=, full = self.shape()](Node&, const Gradients& g) {
       if (none(g)) return Gradients(1);
       return Gradients{embed(g[0], full, [=](const Tensor& t) { return select(t, dim, index); })};
     });
   }
   return out;
-}
-
-}  // namespace
-
-Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
-  return select_named(self, dim, index, "SelectBackward0", ViewInfo::Creation::normal);
 }
 
 Tensor slice(const Tensor& self, std::int64_t dim, std::optional<std::int64_t> start,
@@ -113,13 +152,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, const Dims& sizes, std:
                                  " (input tensor's size at dimension " + std::to_string(dim) +
                                  "), but got split_sizes=" + to_string(sizes));
   }
-  std::vector<Tensor> out;
-  std::int64_t at = 0;
-  for (const std::int64_t s : sizes) {
-    out.push_back(window(self, dim, at, s, 1, "SplitBackward0", ViewInfo::Creation::multi_output));
-    at += s;
-  }
-  return out;
+  return parts(self, dim, sizes, "SplitWithSizesBackward0");
 }
 
 std::vector<Tensor> split(const Tensor& self, std::int64_t split_size, std::int64_t dim) {
@@ -130,13 +163,9 @@ std::vector<Tensor> split(const Tensor& self, std::int64_t split_size, std::int6
                                  std::to_string(split_size));
   }
   const std::int64_t pieces = size == 0 ? 1 : (size - 1) / split_size + 1;
-  std::vector<Tensor> out;
-  for (std::int64_t i = 0; i < pieces; ++i) {
-    const std::int64_t start = i * split_size;
-    out.push_back(window(self, wrap_dim(dim, self.dim()), start, std::min(split_size, size - start),
-                         1, "SplitBackward0", ViewInfo::Creation::multi_output));
-  }
-  return out;
+  Dims sizes(pieces, split_size);
+  sizes[pieces - 1] = size - (pieces - 1) * split_size;
+  return parts(self, wrap_dim(dim, self.dim()), sizes, "SplitBackward0");
 }
 
 std::vector<Tensor> chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim) {
@@ -155,8 +184,23 @@ std::vector<Tensor> unbind(const Tensor& self, std::int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   const std::int64_t n = self.size(dim);
   std::vector<Tensor> out;
+  out.reserve(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) {
-    out.push_back(select_named(self, dim, i, "UnbindBackward0", ViewInfo::Creation::multi_output));
+    out.push_back(at_index(self, dim, i, ViewInfo::Creation::multi_output));
+  }
+  if (!needs_tape({&self}) || out.empty()) return out;
+  const Ref<Node> node =
+      make_node("UnbindBackward0", {&self},
+                [dim, n, shape = out[0].shape(), dtype = self.dtype()](Node&, const Gradients& g) {
+                  std::vector<Tensor> all(g.begin(), g.end());
+                  all.resize(static_cast<std::size_t>(n));
+                  for (Tensor& t : all) {
+                    if (!t.defined()) t = zeros(shape, dtype);
+                  }
+                  return Gradients{stack(all, dim)};
+                });
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    set_history(out[i], node, static_cast<std::uint32_t>(i));
   }
   return out;
 }

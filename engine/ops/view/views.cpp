@@ -173,7 +173,7 @@ Tensor t(const Tensor& self) {
     fail(ErrorKind::runtime, "t() expects a tensor with <= 2 dimensions, but self is " +
                                  std::to_string(self.dim()) + "D");
   }
-  return self.dim() < 2 ? alias(self) : transpose(self, 0, 1);
+  return self.dim() < 2 ? alias(self) : permuted(self, {1, 0}, "TBackward0");
 }
 
 Tensor permute(const Tensor& self, const Dims& dims) {

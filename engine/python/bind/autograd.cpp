@@ -15,8 +15,9 @@
 namespace treadle::bind {
 namespace {
 
-// A Python callable inside a std::function. Copies share one reference, so that copying needs no
-// GIL; giving it up takes the GIL as needed, since graphs are freed on any thread.
+// A Python callable inside a std::function; gets None for a gradient that didn't arrive. Copies
+// share one reference, so that copying needs no GIL; giving it up takes the GIL as needed, since
+// graphs are freed on any thread.
 class PyHook {
  public:
   explicit PyHook(PyObject* fn) {
@@ -86,6 +87,8 @@ class FunctionNode final : public Node {
     const nb::object result = ctx.attr("_run_backward")(tuple_of(grads));
     return tensors_of(result, "a gradient", true);
   }
+
+  bool runs_without_gradient() const override { return true; }
 
   void release() override {
     const nb::gil_scoped_acquire gil;
@@ -175,6 +178,24 @@ void bind_node(nb::module_& m) {
                      }
                      return nb::tuple(items);
                    })
+      .def(
+          "__call__",
+          [](NodeBox& n, nb::args given) -> nb::object {
+            Node& node = *n.object;
+            if (given.size() != node.output_count()) {
+              fail(ErrorKind::type, "expected " + std::to_string(node.output_count()) +
+                                        " arguments, got " + std::to_string(given.size()) +
+                                        " instead");
+            }
+            Gradients grads = tensors_of(given, "a gradient", true);
+            {
+              const WithoutGil running;
+              grads = node.apply(std::move(grads));
+            }
+            const nb::tuple results = tuple_of(grads);
+            return grads.size() == 1 ? nb::object(results[0]) : nb::object(results);
+          },
+          "The gradients of the op's inputs, from those of its outputs. Hooks don't run.")
       .def("_sequence_nr", [](NodeBox& n) { return n.object->sequence(); })
       .def("_set_sequence_nr",
            [](NodeBox& n, std::uint64_t sequence) { n.object->set_sequence(sequence); });
@@ -224,6 +245,16 @@ void bind_node(nb::module_& m) {
              b.object->save(std::move(saved));
            })
       .def("_saved", [](FunctionBox& b) { return tuple_of(b.object->saved()); })
+      .def_static(
+          "_restrict_view",
+          [](nb::handle output, bool several) {
+            const Tensor view = expect_tensor(output.ptr(), "an output");
+            GradMeta& meta = grad_meta(view);
+            if (!meta.view) return;
+            meta.view->creation =
+                several ? ViewInfo::Creation::multi_output : ViewInfo::Creation::custom_function;
+          },
+          "Says that a view came out of a Function, one of `several` outputs: no in-place ops.")
       .def("_set_history",
            [](FunctionBox& b, nb::handle output, std::uint32_t nr) {
              set_history(expect_tensor(output.ptr(), "an output"), Ref<Node>(b.object), nr);

@@ -182,7 +182,8 @@ std::string stack_trace() {
 
 void warn(const std::string& text) {
   const nb::gil_scoped_acquire gil;
-  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) raise_python();
+  // An error is on its way already: a warning that is one, too, is only printed.
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) PyErr_PrintEx(0);
 }
 
 void bind_run(nb::module_& m) {

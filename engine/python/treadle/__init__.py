@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from ._shape import set_deterministic_debug_mode as set_deterministic_debug_mode
     from ._shape import unravel_index as unravel_index
     from ._shape import use_deterministic_algorithms as use_deterministic_algorithms
+    from ._warn import is_warn_always_enabled as is_warn_always_enabled
+    from ._warn import set_warn_always as set_warn_always
     from .functional import chain_matmul as chain_matmul
     from .functional import einsum as einsum
     from .functional import lu as lu
@@ -122,6 +124,7 @@ _LAZY = {
     "set_printoptions": "_print",
     "_segment_reduce": "_C",
     **dict.fromkeys(("get_rng_state", "set_rng_state"), "random"),
+    **dict.fromkeys(("is_warn_always_enabled", "set_warn_always"), "_warn"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
     "asarray": "_convert",

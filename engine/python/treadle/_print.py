@@ -188,8 +188,14 @@ def tensor_text(t: Tensor, contents: str | None = None) -> str:
         text = _rows(t, len(prefix), summarize, number)
     if not usual:
         suffixes.append(f"dtype={dtype}")
-    node = with_tape.grad_fn
-    if node is not None:
+    try:
+        node = with_tape.grad_fn
+        invalid = False
+    except RuntimeError:  # a view without history whose base has changed
+        node, invalid = None, True
+    if invalid:
+        suffixes.append("grad_fn=<Invalid>")
+    elif node is not None:
         suffixes.append(f"grad_fn=<{node.name()}>")
     elif with_tape.requires_grad:
         suffixes.append("requires_grad=True")

@@ -32,6 +32,10 @@ def backward(
     the tape for another backward. create_graph: record the backward pass too. inputs: only these
     leaves.
     """
+    if create_graph:
+        from .autograd import _warn_create_graph
+
+        _warn_create_graph(True)
     _C._backward(self, gradient, retain_graph, create_graph, inputs)
 
 
@@ -39,7 +43,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> _Ten
     """hook(grad) when this tensor's gradient is known; a tensor it returns replaces it."""
     if not callable(hook):
         raise TypeError(f"hook must be callable, not {hook.__class__.__name__}")
-    return _TensorHook(self, _C._add_hook(self, hook))
+    call = _HookCall(hook)
+    return _TensorHook(self, _C._add_hook(self, call), call)
 
 
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> _TensorHook:
@@ -57,16 +62,31 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
+class _HookCall:
+    """A hook as the tape keeps it. Emptied, it does nothing: the tape may outlive the tensor by
+    which the hook could be found."""
+
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+
+    def __call__(self, grad: Any) -> Any:
+        return None if self.hook is None else self.hook(grad)
+
+
 class _TensorHook:
     """Takes a tensor's hook out again."""
 
-    def __init__(self, tensor: Tensor, id: int) -> None:
+    def __init__(self, tensor: Tensor, id: int, call: _HookCall | None = None) -> None:
         import weakref
 
         self._tensor = weakref.ref(tensor)
+        self._call = None if call is None else weakref.ref(call)
         self.id = id
 
     def remove(self) -> None:
+        call = None if self._call is None else self._call()
+        if call is not None:
+            call.hook = None
         tensor = self._tensor()
         if tensor is not None:
             _C._remove_hook(tensor, self.id)
@@ -95,7 +115,7 @@ class AccumulateGrad:
         return made
 
     def name(self) -> str:
-        return "treadle::autograd::AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"  # programs that draw graphs look for it
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _C
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._warn import first_time
 from . import anomaly_mode, function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function, NestedIOFunction
@@ -136,8 +137,7 @@ def backward(
 
 def _warn_create_graph(create_graph: bool) -> None:
     """PyTorch's users look for this warning; here the garbage collector sees the cycle."""
-    if create_graph and not _warned:
-        _warned.append(True)
+    if create_graph and first_time("create_graph"):
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. We recommend using "
@@ -147,9 +147,6 @@ def _warn_create_graph(create_graph: bool) -> None:
             UserWarning,
             3,
         )
-
-
-_warned: list[bool] = []
 
 
 def grad(
@@ -184,6 +181,8 @@ def grad(
         )
     roots = _listed(outputs)
     sources = _listed(inputs)
+    if not sources:
+        raise ValueError("grad requires non-empty inputs.")
     grads: Any = grad_outputs
     if isinstance(grads, _C.Tensor):
         grads = [grads]
@@ -196,18 +195,12 @@ def grad(
         else:
             result = _C._grad(roots, sources, grads, retain_graph, create_graph, allow_unused)
     if materialize_grads:
-        if any(isinstance(i, graph.GradientEdge) and i.like is None for i in sources):
+        if any(g is None and isinstance(i, graph.GradientEdge) for g, i in zip(result, sources)):
             raise RuntimeError(
                 "materialize_grads cannot be used when the given input is a GradientEdge"
             )
         result = tuple(
-            _C.zeros(
-                i.like.shape if isinstance(i, graph.GradientEdge) else i.shape,
-                dtype=(i.like if isinstance(i, graph.GradientEdge) else i).dtype,
-                requires_grad=create_graph,
-            )
-            if g is None
-            else g
+            _C.zeros_like(i, requires_grad=create_graph) if g is None else g
             for g, i in zip(result, sources)
         )
     return result

@@ -297,39 +297,78 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable
                 "as output. The inputs that are modified inplace must all be outputs of the "
                 "Function."
             )
-    if not differentiable:
-        ctx._to_save, to_save = (), ctx._to_save
-        ctx._save(list(to_save), [-1] * len(to_save))
-        return result
-
+    several = sum(isinstance(o, Tensor) for o in outputs) > 1
     numbers: dict[int, int] = {}
     metas: list[tuple[Any, Any] | None] = []
+    views: list[Tensor] = []
+    differentiable_outputs = 0
     for nr, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             metas.append(None)
             continue
         numbers.setdefault(id(out), nr)
-        has_grad = id(out) not in unmarked and (out.dtype.is_floating_point or out.dtype.is_complex)
         metas.append((out.shape, out.dtype))
-        if not has_grad:
-            continue
+        is_input = id(out) in inputs
+        has_grad = (
+            differentiable
+            and id(out) not in unmarked
+            and (out.dtype.is_floating_point or out.dtype.is_complex)
+        )
+        differentiable_outputs += has_grad
         if id(out) in dirty:
-            ctx._rebase_history(out)
+            _check_dirty(out, is_input, several)
+            if has_grad and is_input:
+                ctx._rebase_history(out)
+            elif has_grad:
+                ctx._set_history(out, nr)
             continue
-        if id(out) in inputs:  # returned as it came: the caller's tensor must keep its own history
+        if is_input:  # returned as it came: the caller's tensor must keep its own history
             previous = _C._set_grad_enabled(False)
-            out = outputs[nr] = out.view_as(out)
+            detach = not has_grad and out.requires_grad
+            out = outputs[nr] = out.detach() if detach else out.view_as(out)
             _C._set_grad_enabled(previous)
-        elif out._base is not None:
-            out = outputs[nr] = out.detach()
-        ctx._set_history(out, nr)
+        if has_grad:
+            ctx._set_history(out, nr)
+        if out._is_view():
+            views.append(out)
+    for view in views:
+        ctx._restrict_view(view, differentiable_outputs > 1)
     ctx._outputs = tuple(metas)
     ctx._to_save, to_save = (), ctx._to_save
     ctx._save(
         list(to_save),
-        [-1 if t is None or id(t) in inputs else numbers.get(id(t), -1) for t in to_save],
+        [
+            -1 if not differentiable or t is None or id(t) in inputs else numbers.get(id(t), -1)
+            for t in to_save
+        ],
     )
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def _check_dirty(out: Tensor, is_input: bool, several: bool) -> None:
+    """Whether forward may have written what it marked as dirty."""
+    if not is_input:
+        import warnings
+
+        warnings.warn(
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
+            "there is no need to pass it to mark_dirty().",
+            UserWarning,
+            5,
+        )
+    elif several and out._is_view():
+        raise RuntimeError(
+            "If your Function modifies inplace an input that is a view of another Tensor, your "
+            "Function cannot return more than one Tensor. This is not supported by the current "
+            "autograd engine. You should either make sure the input is not a view (using .clone() "
+            "for example) or make your Function only return one Tensor (potentially splitting it "
+            "into two Functions: one doing the inplace that returns a single Tensor and a second "
+            "one that does the other operations)."
+        )
+    elif _C.is_grad_enabled() and out.requires_grad and not out._is_view() and out.is_leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad has been used in an in-place operation."
+        )
 
 
 class _Delayed(Function):

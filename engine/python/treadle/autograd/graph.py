@@ -27,14 +27,26 @@ __all__ = [
 ]
 
 
+class _Like(NamedTuple):
+    """What is known of the tensor behind an edge."""
+
+    shape: Any
+    dtype: Any
+
+    def is_complex(self) -> bool:
+        return bool(self.dtype.is_complex)
+
+    def numel(self) -> int:
+        return int(self.shape.numel())
+
+
 class GradientEdge(NamedTuple):
     """Where a tensor's gradient arrives: input `output_nr` of `node`. Stands for the tensor in
     backward() and grad() and doesn't keep its memory."""
 
     node: Any
     output_nr: int
-    # A tensor of the same shape and dtype without memory, if known: outputs need it.
-    like: Any = None
+    like: _Like | None = None  # outputs need it
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -44,9 +56,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    node = _node_of(tensor)
-    like = _C.empty(tensor.shape, dtype=tensor.dtype, device="meta")
-    return GradientEdge(node, tensor.output_nr, like)
+    return GradientEdge(_node_of(tensor), tensor.output_nr, _Like(tensor.shape, tensor.dtype))
 
 
 def _node_of(tensor: Tensor) -> Any:

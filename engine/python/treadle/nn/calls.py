@@ -6,6 +6,7 @@ Without hooks a call costs one test of the tables. To add a kind of hook: a tabl
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -147,6 +148,24 @@ def register_module_forward_hook(
     return _global_forward.add(_Hook(hook, with_kwargs, always_call))
 
 
+@functools.cache
+def _identity() -> Any:
+    """The Function of _BackwardWatch, under PyTorch's name."""
+    from ..autograd import Function
+
+    class BackwardHookFunction(Function):
+        @staticmethod
+        def forward(ctx: Any, seen: Callable[..., Any], *tensors: _C.Tensor) -> Any:
+            ctx.seen = seen
+            return tuple(t.view_as(t) for t in tensors)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: _C.Tensor | None) -> Any:
+            return (None, *ctx.seen(grads))
+
+    return BackwardHookFunction
+
+
 class _BackwardWatch:
     """One call's full backward hooks: an identity on the inputs and one on the outputs.
 
@@ -171,22 +190,11 @@ class _BackwardWatch:
         return result
 
     def _through(self, values: tuple[Any, ...], seen: Callable[..., Any]) -> tuple[Any, ...]:
-        from ..autograd import Function
-
         where = [i for i, v in enumerate(values) if isinstance(v, _C.Tensor)]
         if not any(values[i].requires_grad for i in where) or not _C.is_grad_enabled():
             return values
 
-        class Identity(Function):
-            @staticmethod
-            def forward(ctx: Any, *tensors: _C.Tensor) -> Any:
-                return tuple(t.view_as(t) for t in tensors)
-
-            @staticmethod
-            def backward(ctx: Any, *grads: _C.Tensor | None) -> Any:
-                return seen(grads)
-
-        passed = iter(Identity.apply(*(values[i] for i in where)))
+        passed = iter(_identity().apply(seen, *(values[i] for i in where)))
         return tuple(next(passed) if i in where else v for i, v in enumerate(values))
 
     def _seen_output(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -198,6 +206,8 @@ class _BackwardWatch:
         return grads
 
     def _seen_input(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.grad_output is None:  # it didn't come by the outputs: a second derivative
+            return grads
         for hook in list(self.module._backward_hooks.values()):
             changed = hook(self.module, grads, self.grad_output)
             if changed is not None:
@@ -208,4 +218,5 @@ class _BackwardWatch:
                         f"{len(changed)}, but expected {len(grads)}"
                     )
                 grads = changed
+        self.grad_output = None
         return grads

@@ -189,7 +189,7 @@ class _Holder:
     """Stands for one saved tensor; its value for each backward pass that has run the part again."""
 
     def __init__(self) -> None:
-        self.handles: dict[int, _Handle] = {}
+        self.handles: dict[int, _Handle | None] = {}  # None: its value was handed out
 
 
 class _Handle:
@@ -301,13 +301,20 @@ class _checkpointing(saved_tensors_hooks):
                     pass
                 frame.done[run] = True
                 frame.check_recomputed(run)
-            handle = holder.handles.pop(run, None)
+            if run in holder.handles and holder.handles[run] is None:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was "
+                    "already unpacked once. If you are calling ctx.saved_tensors in backward, make "
+                    "sure to do so only once. Otherwise please open an issue with details on your "
+                    "use case."
+                )
+            handle = holder.handles.get(run)
+            holder.handles[run] = None
             if handle is None or handle not in frame.values[run]:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either"
-                    " never recomputed, or already unpacked once. If you are calling ctx."
-                    "saved_tensors in backward, make sure to do so only once. Otherwise please open"
-                    " an issue with details on your use case."
+                    " never recomputed, or already unpacked once. Please open an issue with details"
+                    " on your use case."
                 )
             return frame.values[run].pop(handle)
 
