@@ -13,6 +13,7 @@ set(treadle_sources
   core/ref.cpp
   core/storage.cpp
   core/tensor.cpp
+  core/warn.cpp
   ops/composite.cpp
   ops/copy.cpp
   ops/create/creation.cpp

@@ -3,6 +3,7 @@
 
 #include "engine/autograd/engine.h"
 #include "engine/core/context.h"
+#include "engine/core/warn.h"
 #include "engine/ops/names.h"
 
 namespace treadle {
@@ -12,7 +13,6 @@ void Anomaly::note(Node& made) {
 }
 
 void Anomaly::report(const Node& node) {
-  if (!warn) return;
   auto [text, maker] = node.origin();
   if (text.empty()) {
     warn("Error detected in " + node.name() +

@@ -12,10 +12,9 @@ namespace treadle {
 struct Anomaly {
   std::atomic<bool> enabled{false};
   std::atomic<bool> check_nan{true};
-  // Set by the Python module before `enabled`: the stack of the calling thread as text, and a
-  // warning to the user. Without them nothing is noted and nothing said.
+  // Set by the Python module before `enabled`: the stack of the calling thread as text. Without it
+  // nothing is noted.
   std::string (*trace)() = nullptr;
-  void (*warn)(const std::string& text) = nullptr;
 
   void note(Node& made);  // keeps the trace in the new node
   // Warns of what the node's backward did wrong, with its origin and that of the nodes whose

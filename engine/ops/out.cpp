@@ -144,6 +144,8 @@ void resize_out(Tensor& out, const Dims& shape) {
       fail(ErrorKind::runtime, "cannot resize a view to " + to_string(shape) +
                                    ": its memory is that of another tensor");
     }
+    if (impl.storage->shared())
+      fail(ErrorKind::runtime, "Trying to resize storage that is not resizable");
     impl.storage =
         Ref<Storage>(new Storage(static_cast<std::size_t>(bytes), impl.storage->device()));
   }

@@ -274,12 +274,30 @@ bool reads_while_writing(std::string_view name) {
 
 // Ops whose out= must have the dtype of the result: it isn't cast, as in PyTorch.
 bool keeps_dtype(const Schema& s) {
-  static constexpr std::string_view kOps[] = {"gather",    "index_select", "take",     "nonzero",
-                                              "sort",      "topk",         "kthvalue", "median",
-                                              "nanmedian", "mode",         "cummax",   "cummin"};
+  static constexpr std::string_view kOps[] = {
+      "gather", "index_select", "take",      "nonzero",      "sort",     "topk",     "kthvalue",
+      "median", "nanmedian",    "mode",      "cummax",       "cummin",   "quantile", "nanquantile",
+      "argmax", "argmin",       "histogram", "searchsorted", "bucketize"};
   if (s.name == "max" || s.name == "min") return s.returns == 2;
   return std::find(std::begin(kOps), std::end(kOps), s.name) != std::end(kOps);
 }
+
+// Sums and products with a dtype argument: an out= must have that dtype, and is it if none is
+// given. Returns the position of the argument, or -1.
+std::ptrdiff_t dtype_of_sum(const Schema& s, std::span<const Value> args) {
+  static constexpr std::string_view kOps[] = {"sum", "nansum", "mean", "prod", "cumsum", "cumprod"};
+  if (std::find(std::begin(kOps), std::end(kOps), s.name) == std::end(kOps)) return -1;
+  if (const Tensor* self = std::get_if<Tensor>(&args[0]);
+      s.name == "mean" && self && !is_differentiable(self->dtype())) {
+    return -1;  // a mean of integers is refused
+  }
+  for (std::size_t i = 0; i < s.args.size(); ++i) {
+    if (s.args[i].type == ArgType::dtype) return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+std::string scalar_name(const Tensor& t) { return std::string(info(t.dtype()).scalar); }
 
 // A dtype's name in C++, as in PyTorch's messages.
 std::string cpp_name(DType dtype) {
@@ -317,6 +335,41 @@ bool may_share(const Tensor& a, const Tensor& b) {
   return a.data() < end(b) && b.data() < end(a);
 }
 
+// An out= of another dtype than its result, in PyTorch's words, which differ from op to op.
+[[noreturn]] void refuse_dtype(std::string_view op, std::size_t i, const Tensor& result,
+                               const Tensor& out) {
+  const std::string expected = scalar_name(result), given = scalar_name(out);
+  std::string text = "Expected out tensor to have dtype " + cpp_name(result.dtype()) +
+                     ", but got " + cpp_name(out.dtype()) + " instead";
+  if (op == "nonzero") {
+    text = "nonzero: Expected out tensor to have scalar type Long but got scalar type " + given;
+  } else if (op == "mode") {
+    text = "expected scalar type '" + expected + "' but got '" + given + "' for " +
+           (i == 0 ? "values" : "indices") + " output";
+  } else if (op == "kthvalue") {
+    text = i == 0 ? "output values must be of same type as input"
+                  : "output indices must be of scalar type Long";
+  } else if (op == "cummax" || op == "cummin") {
+    text = "expected scalar_type " + expected + " but found " + given;
+  } else if (op == "quantile" || op == "nanquantile") {
+    text = std::string(op) + "() out tensor must be same dtype as the input tensor";
+  } else if (op == "histogram") {
+    const std::string name = i == 0 ? "hist" : "bin_edges";
+    text = "torch.histogram: input tensor and " + name +
+           " tensor should have the same dtype, but got input " + cpp_name(result.dtype()) +
+           " and " + name + " " + cpp_name(out.dtype());
+  }
+  if (op == "searchsorted" || op == "bucketize") {
+    const bool narrow = result.dtype() == DType::int32;
+    text =
+        "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or "
+        "Long(int64) depending on whether out_int32 flag is True, but we got output tensor's "
+        "dtype " +
+        given + " and out_int32 flag is " + (narrow ? "True" : "False");
+  }
+  fail(ErrorKind::runtime, text);
+}
+
 // Computes first, so that the dtypes of the results are known before anything is written.
 void write_exactly(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) {
   const Schema& s = schema_of(op);
@@ -328,14 +381,7 @@ void write_exactly(const OpDef& op, std::span<Value> args, std::span<Tensor> out
     }
     const Tensor& result = std::get<Tensor>(results[i]);
     if (result.dtype() == outs[i].dtype()) continue;
-    if (s.name == "nonzero") {
-      fail(ErrorKind::runtime,
-           "nonzero: Expected out tensor to have scalar type Long but got "
-           "scalar type " +
-               std::string(info(outs[i].dtype()).scalar));
-    }
-    fail(ErrorKind::runtime, "Expected out tensor to have dtype " + cpp_name(result.dtype()) +
-                                 ", but got " + cpp_name(outs[i].dtype()) + " instead");
+    refuse_dtype(s.name, i, result, outs[i]);
   }
   for (std::size_t i = 0; i < outs.size(); ++i) {
     write_out(s.name, outs[i], std::get<Tensor>(results[i]));
@@ -397,6 +443,15 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
         }
       }
     }
+  }
+  if (const std::ptrdiff_t at = dtype_of_sum(s, args); at >= 0) {
+    Value& dtype = args[static_cast<std::size_t>(at)];
+    if (const DType* given = std::get_if<DType>(&dtype); given && *given != outs[0].dtype()) {
+      fail(ErrorKind::runtime, "Expected out tensor to have dtype " + cpp_name(*given) +
+                                   ", but got " + cpp_name(outs[0].dtype()) + " instead");
+    }
+    if (s.name != "mean" || can_cast(std::get<Tensor>(args[0]).dtype(), outs[0].dtype()))
+      dtype = outs[0].dtype();
   }
   if (keeps_dtype(s)) {
     write_exactly(op, args, outs);

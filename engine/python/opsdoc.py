@@ -64,6 +64,8 @@ for what is elementwise. `f` marks functions of the package (or of `linalg`, `ff
 * Forward mode: `formula` is the op's own derivative, `reverse` the derivative of its backward pass.
 * ULP: `8 from 1` counts units at 1 where the result is smaller: the function has zeros there.
 * vmap: `one call` for a whole batch, `loop` over the examples.
+
+[differences.md](differences.md) says which recorded results aren't reproduced, and why.
 """
 
 

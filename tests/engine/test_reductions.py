@@ -144,3 +144,68 @@ def test_generator_states():
     assert E.equal(E.randn(700, generator=E.Generator().set_state(state)), expected)
     with pytest.raises(RuntimeError):
         g.set_state(E.zeros(5056, dtype=E.uint8) + 7)
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda x: E.all(x, 0, out=E.empty(3)), RuntimeError, "all only supports bool tensor"),
+    (lambda x: E.any(x, out=E.empty(())), RuntimeError, "any only supports bool tensor"),
+    (lambda x: E.sum(x, 0, dtype=E.float64, out=E.empty(3)), RuntimeError, "have dtype double"),
+    (lambda x: E.cumsum(x, 0, dtype=E.int8, out=x.clone()), RuntimeError, "dtype signed char"),
+    (lambda x: E.mean(x.int(), 0, out=E.empty(3)), NotImplementedError, "Got: Int"),
+    (lambda x: E.quantile(x, 0.5, out=E.empty((), dtype=E.int32)), RuntimeError, "same dtype"),
+    (lambda x: E.mode(x, 0, out=(E.empty(3).int(), E.empty(3).long())), RuntimeError,
+     "'Float' but got 'Int' for values"),
+    (lambda x: E.kthvalue(x, 1, 0, out=(E.empty(3), E.empty(3).int())), RuntimeError,
+     "must be of scalar type Long"),
+    (lambda x: E.argmax(x, 0, out=E.empty(3)), RuntimeError, "have dtype long int"),
+    (lambda x: E.searchsorted(x, x, out=x.int()), RuntimeError, "out_int32 flag is False"),
+    (lambda x: E.histc(x.int(), 4, 5, 1), RuntimeError, "max must be larger than min"),
+    (lambda x: E.histc(x, 4, 1, inf), RuntimeError, r"range of \[1, inf\] is not finite"),
+    (lambda x: E.histogram(x, 2, out=(E.empty(2).double(), E.empty(3))), RuntimeError,
+     "input tensor and hist tensor should have the same dtype"),
+    (lambda x: E.logical_or(x, 2), TypeError, "must be Tensor"),
+    (lambda x: E.gather(x[0], 0, E.tensor([0, 1]), out=E.from_numpy(np.zeros(1, np.float32))),
+     RuntimeError, "not resizable"),
+    (lambda x: x.__setitem__((0, [1]), E.tensor(1)), RuntimeError, "Index put requires"),
+])  # fmt: skip
+def test_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(E.ones(2, 3))
+
+
+def test_out_decides_the_dtype_of_sums():
+    x = E.tensor([[100, 100], [100, 100]], dtype=E.int8)
+    assert E.sum(x, 0, out=E.empty(2, dtype=E.int8)).tolist() == [-56, -56]
+    assert E.sum(x, 0, out=E.empty(2)).tolist() == [200, 200]
+    third = E.full((3,), 1 / 3, dtype=E.float32)
+    wide = E.cumsum(third, 0, out=E.empty(3, dtype=E.float64))
+    assert wide[2].item() == third.double().cumsum(0)[2].item()
+    assert E.all(x, 0, out=E.empty(2, dtype=E.uint8)).tolist() == [1, 1]
+    x[x > 0] = E.tensor(1.5)  # one element for a mask is converted
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+def test_too_few_elements_for_a_variance_warn(name):
+    with pytest.warns(UserWarning, match=rf"{name}\(\): degrees of freedom is <= 0"):
+        getattr(E, name)(E.ones(2, 3), dim=1, correction=3)
+
+
+@pytest.mark.parametrize("pair, sum_of_both", [
+    ((complex(-inf, 1), complex(-inf, nan)), complex(nan, nan)),
+    ((complex(-inf, 2), complex(-inf, inf)), complex(-inf, 0)),
+    ((complex(-inf, inf), complex(0.5, 1)), complex(0.5, 1)),
+    ((complex(0.5, 1), complex(inf, 2)), complex(inf, 2)),
+    ((complex(inf, 0), complex(inf, 1)), complex(inf, np.pi / 4)),
+    ((complex(inf, 0), complex(inf, inf)), complex(inf, nan)),
+])  # fmt: skip
+def test_logcumsumexp_of_complex_infinities(pair, sum_of_both):
+    out = E.logcumsumexp(E.tensor(pair, dtype=E.complex128), 0).numpy()
+    given, expected = (z.view(np.float64) for z in (out[1:], np.array([sum_of_both])))
+    np.testing.assert_allclose(given, expected, rtol=1e-15)
+
+
+def test_functions_that_write_in_place():
+    x = E.tensor([-1.0, 2.0, 5.0])
+    assert E.clamp_min_(x, 0) is x and E.clamp_max_(x, 4).tolist() == [0, 2, 4]
+    assert E.fill_(x, 3).tolist() == [3] * 3 and E.zero_(x).tolist() == [0] * 3

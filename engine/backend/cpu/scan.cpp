@@ -76,8 +76,15 @@ Complex128 log_add(Complex128 a, Complex128 b) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     return {nan, nan};
   }
-  if (low.re == high.re && functor::isinf(low.re)) {
-    return low.re < 0 ? low : functor::log(functor::exp(low) + functor::exp(high));
+  // Of -inf, a zero, the angle says nothing, and it adds nothing.
+  if (functor::isinf(low.re) && low.re < 0) {
+    return functor::isinf(high.re) && high.re < 0 ? Complex128(high.re, 0.0) : high;
+  }
+  if (functor::isinf(high.re)) {
+    if (!functor::isinf(low.re)) return high;
+    // Two infinities: what exp makes of them says the angle of their sum.
+    const Complex128 turned = functor::log(functor::exp(low) + functor::exp(high));
+    return {high.re, turned.im};
   }
   return high + functor::log(Complex128(1.0, 0.0) + functor::exp(low - high));
 }

@@ -1,6 +1,7 @@
 // Counting: histc, histogram, histogramdd, bincount.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/core/fractions.h"
 #include "engine/ops/native.h"
@@ -21,24 +22,31 @@ Tensor plain(const Tensor& t) {
 }
 
 void check_histogram(const Tensor& self, const Tensor& weight, const char* op) {
-  const std::string name = op;
   if (self.dtype() != DType::float32 && self.dtype() != DType::float64)
     no_implementation(self.dtype(), op);
   if (!weight.defined()) return;
   if (weight.dtype() != self.dtype()) {
-    fail(ErrorKind::runtime, name +
-                                 "(): if weight tensor is provided, input tensor and weight "
-                                 "tensor should have the same dtype, but got input(" +
-                                 std::string(info(self.dtype()).scalar) + "), and weight(" +
-                                 std::string(info(weight.dtype()).scalar) + ")");
+    fail(ErrorKind::runtime,
+         "torch.histogramdd: if weight tensor is provided, input tensor and "
+         "weight tensor should have the same dtype, but got input(" +
+             std::string(info(self.dtype()).scalar) + "), and weight(" +
+             std::string(info(weight.dtype()).scalar) + ")");
   }
 }
 
-void check_bins(std::int64_t bins, const char* op) {
+void check_bins(std::int64_t bins, std::int64_t dimension) {
   if (bins <= 0) {
-    fail(ErrorKind::runtime,
-         std::string(op) + "(): bins must be > 0, but got " + std::to_string(bins));
+    fail(ErrorKind::runtime, "torch.histogram(): bins must be > 0, but got " +
+                                 std::to_string(bins) + " for dimension " +
+                                 std::to_string(dimension));
   }
+}
+
+// As streams print it: up to six digits.
+std::string shown(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", v);
+  return text;
 }
 
 // Adds the weights of the samples [count, dims] up in `hist`, whose bins lie between `edges`.
@@ -85,7 +93,7 @@ void count_samples(const Tensor& samples, const Tensor& weight, const std::vecto
 
 // The ends of the range of column `d`, widened if they are equal.
 std::pair<double, double> ends_of(const Tensor& samples, std::int64_t d, std::int64_t dims,
-                                  const std::optional<Floats>& range, const char* op) {
+                                  const std::optional<Floats>& range) {
   double low = 0, high = 1;
   const auto finite = [&](double v) { return std::isfinite(v); };
   if (range) {
@@ -97,14 +105,13 @@ std::pair<double, double> ends_of(const Tensor& samples, std::int64_t d, std::in
     high = amax(column).item();
   }
   if (!finite(low) || !finite(high)) {
-    fail(ErrorKind::runtime, std::string(op) + "(): dimension " + std::to_string(d) + "'s range [" +
-                                 std::to_string(low) + ", " + std::to_string(high) +
-                                 "] is not finite");
+    fail(ErrorKind::runtime, "torch.histogramdd: dimension " + std::to_string(d) + "'s range [" +
+                                 shown(low) + ", " + shown(high) + "] is not finite");
   }
   if (low > high) {
-    fail(ErrorKind::runtime, std::string(op) + "(): min should not exceed max, but got min " +
-                                 std::to_string(low) + " max " + std::to_string(high) +
-                                 " for dimension " + std::to_string(d));
+    fail(ErrorKind::runtime, "torch.histogramdd: min should not exceed max, but got min " +
+                                 shown(low) + " max " + shown(high) + " for dimension " +
+                                 std::to_string(d));
   }
   if (low == high) return {low - 0.5, high + 0.5};
   return {low, high};
@@ -136,9 +143,8 @@ std::tuple<Tensor, std::vector<Tensor>> histogram_of(const Tensor& input, const 
     if (dims > 1 || std::string(op) == "histogramdd") expected.resize(expected.size() - 1);
     if (weight.shape() != expected) {
       fail(ErrorKind::runtime,
-           std::string(op) +
-               "(): if weight tensor is provided it should have the same shape as "
-               "the input tensor excluding its innermost dimension, but got input with shape " +
+           "torch.histogramdd: if weight tensor is provided it should have the same shape as "
+           "the input tensor excluding its innermost dimension, but got input with shape " +
                to_string(self.shape()) + " and weight with shape " + to_string(weight.shape()));
     }
   }
@@ -152,32 +158,31 @@ std::tuple<Tensor, std::vector<Tensor>> histogram_of(const Tensor& input, const 
   Dims shape;
   for (std::int64_t d = 0; d < dims; ++d) {
     if (given.empty()) {
-      check_bins(bins[d], op);
-      const auto [low, high] = ends_of(self, d, dims, range, op);
+      check_bins(bins[d], d);
+      const auto [low, high] = ends_of(self, d, dims, range);
       edges.push_back(linspace(low, high, bins[d] + 1, self.dtype()));
     } else {
       const Tensor& e = given[static_cast<std::size_t>(d)];
       if (e.dtype() != self.dtype()) {
-        fail(ErrorKind::runtime, std::string(op) +
-                                     "(): input tensor and bins tensors should have the same "
-                                     "dtype, but got input with dtype " +
-                                     std::string(info(self.dtype()).scalar) +
-                                     " and bins for dimension " + std::to_string(d) +
-                                     " with dtype " + std::string(info(e.dtype()).scalar));
+        fail(ErrorKind::runtime,
+             "torch.histogramdd: input tensor and bins tensors should have the same "
+             "dtype, but got input with dtype " +
+                 std::string(info(self.dtype()).scalar) + " and bins for dimension " +
+                 std::to_string(d) + " with dtype " + std::string(info(e.dtype()).scalar));
       }
       if (e.dim() != 1) {
-        fail(ErrorKind::runtime, std::string(op) +
-                                     "(): bins tensor should have one dimension, but got " +
-                                     std::to_string(e.dim()) +
-                                     " dimensions in the bins tensor "
-                                     "for dimension " +
-                                     std::to_string(d));
+        fail(ErrorKind::runtime,
+             "torch.histogramdd: bins tensor should have one dimension, but got " +
+                 std::to_string(e.dim()) +
+                 " dimensions in the bins tensor "
+                 "for dimension " +
+                 std::to_string(d));
       }
       if (e.numel() == 0) {
-        fail(ErrorKind::runtime, std::string(op) +
-                                     "(): bins tensor should have at least 1 element, but got 0 "
-                                     "elements in the bins tensor for dimension " +
-                                     std::to_string(d));
+        fail(ErrorKind::runtime,
+             "torch.histogramdd: bins tensor should have at least 1 element, but got 0 "
+             "elements in the bins tensor for dimension " +
+                 std::to_string(d));
       }
       edges.push_back(plain(e));
     }
@@ -240,8 +245,9 @@ Grid histogramdd_edges(const Tensor& self, const std::vector<Tensor>& bins,
 
 Tensor histc(const Tensor& self, std::int64_t bins, const Scalar& min, const Scalar& max) {
   const NoGrad off;
+  check_bins(bins, 0);
+  if (min.f > max.f) fail(ErrorKind::runtime, "torch.histc: max must be larger than min");
   if (!is_floating(self.dtype())) no_implementation(self.dtype(), "histogram_cpu");
-  check_bins(bins, "torch.histc");
   const bool narrow = is_short_float(self.dtype());
   const Tensor x = plain(narrow ? to(detach(self), DType::float32) : self);
   double low = min.f, high = max.f;
@@ -255,9 +261,8 @@ Tensor histc(const Tensor& self, std::int64_t bins, const Scalar& min, const Sca
   }
   if (!std::isfinite(low) || !std::isfinite(high)) {
     fail(ErrorKind::runtime,
-         "range of [" + std::to_string(low) + ", " + std::to_string(high) + "] is not finite");
+         "torch.histc: range of [" + shown(low) + ", " + shown(high) + "] is not finite");
   }
-  if (!(low < high)) fail(ErrorKind::runtime, "torch.histc: max must be larger than min");
   const Tensor hist = zeros({bins}, x.dtype());
   count_samples(x, Tensor(), {linspace(low, high, bins + 1, x.dtype())}, Bins::linear, hist);
   return to(hist, self.dtype());

@@ -336,6 +336,25 @@ constexpr OpDef with_strict_out(const char* schema, const char* doc) {
   return op;
 }
 
+// out= of any and all: bool, or uint8, which was PyTorch's bool once.
+template <auto Fn>
+void truth_out(const char* op, Value* args, Tensor* outs) {
+  const DType dtype = outs->dtype();
+  if (dtype != DType::boolean && dtype != DType::uint8) {
+    fail(ErrorKind::runtime, std::string(op) + " only supports bool tensor for result, got: " +
+                                 std::string(info(dtype).scalar));
+  }
+  Value result;
+  detail::call_native<Fn>(args, &result);
+  write_out(op, *outs, cast(std::get<Tensor>(result), dtype));
+}
+template <auto Fn, bool Any>
+constexpr OpDef truth_op(const char* schema, const char* doc) {
+  OpDef op = native<Fn>(schema, doc, kFunction | kMethod | kOut, false);
+  op.call_out = [](Value* args, Tensor* outs) { truth_out<Fn>(Any ? "any" : "all", args, outs); };
+  return op;
+}
+
 constexpr unsigned kBoth = kFunction | kMethod;
 constexpr unsigned kAll = kBoth | kOut;
 
@@ -390,14 +409,14 @@ std::span<const OpDef> reduction_ops() {
       native<argmin>("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
                      "Position of the smallest element, in the flattened tensor or along dim.",
                      kAll, false),
-      native<static_cast<One>(any)>("any(Tensor self) -> Tensor",
-                                    "Whether some element is nonzero.", kAll, false),
-      native<any_dims>("any.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
-                       "Whether some element is nonzero, over the dimensions.", kAll, false),
-      native<static_cast<One>(all)>("all(Tensor self) -> Tensor",
-                                    "Whether every element is nonzero.", kAll, false),
-      native<all_dims>("all.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
-                       "Whether every element is nonzero, over the dimensions.", kAll, false),
+      truth_op<static_cast<One>(any), true>("any(Tensor self) -> Tensor",
+                                            "Whether some element is nonzero."),
+      truth_op<any_dims, true>("any.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
+                               "Whether some element is nonzero, over the dimensions."),
+      truth_op<static_cast<One>(all), false>("all(Tensor self) -> Tensor",
+                                             "Whether every element is nonzero."),
+      truth_op<all_dims, false>("all.dims(Tensor self, int[1]? dim, bool keepdim=False) -> Tensor",
+                                "Whether every element is nonzero, over the dimensions."),
       native<count_nonzero>("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor",
                             "Number of nonzero elements.", kBoth, false),
       native<logsumexp>("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",

@@ -4,6 +4,7 @@
 
 #include "engine/backend/cpu/pool.h"
 #include "engine/backend/cpu/sort.h"
+#include "engine/core/warn.h"
 #include "engine/ops/native.h"
 #include "engine/ops/reduction/util.h"
 
@@ -209,6 +210,14 @@ Tensor positions(const Tensor& sequence, const Tensor& values, bool int32, bool 
   fail(ErrorKind::runtime, "torch.searchsorted(): " + why);
 }
 
+void warn_of_copy(const Tensor& t, const std::string& what, WarnOnce& once) {
+  if (t.is_contiguous()) return;
+  once("torch.searchsorted(): " + what +
+       " tensor is non-contiguous, this will lower the performance due to extra data copy when "
+       "converting non-contiguous tensor to contiguous, please use contiguous " +
+       what + " tensor if possible. This message will only appear once per program.");
+}
+
 Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool int32, bool right,
                     const std::optional<std::string>& side, const Tensor& sorter) {
   if (side && *side != "left" && *side != "right") {
@@ -256,6 +265,10 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& values, bool int32, bo
         refuse("sorter index out of range");
     }
   }
+  static WarnOnce of_values, of_sequence, of_sorter;
+  warn_of_copy(values, "input value", of_values);
+  warn_of_copy(sequence, "boundary", of_sequence);
+  if (sorter.defined()) warn_of_copy(sorter, "sorter", of_sorter);
   if (values.dtype() != sequence.dtype()) {
     const DType dtype = result_type(sequence, values);
     return positions(to(sequence, dtype), to(values, dtype), int32,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/backend/cpu/moments.h"
+#include "engine/core/warn.h"
 #include "engine/ops/native.h"
 #include "engine/ops/reduction/util.h"
 
@@ -31,10 +32,17 @@ struct Spread {
   double divisor;
   bool keepdim;
 };
-Spread spread_of(const Tensor& self, const Dims& dim, const OptScalar& correction, bool keepdim) {
+Spread spread_of(const char* op, const Tensor& self, const Dims& dim, const OptScalar& correction,
+                 bool keepdim) {
   const std::uint64_t mask = dim_mask(dim, self.dim());
   const double n = static_cast<double>(reduced_count(self, mask));
-  return {mask, n - (correction ? correction->f : 1.0), keepdim};
+  const double divisor = n - (correction ? correction->f : 1.0);
+  if (!(divisor > 0)) {
+    warn(std::string(op) +
+         "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+         "factor (input numel divided by output numel).");
+  }
+  return {mask, divisor, keepdim};
 }
 
 // Variance in float64 and the mean in self's dtype, without tape.
@@ -111,20 +119,22 @@ Pair var_and_mean(const Tensor& self, const Spread& s, bool root, const char* na
 Tensor var(const Tensor& self, const Dims& dim, const OptScalar& correction, bool keepdim) {
   check_dtype(self, "std and var");
   return std::get<0>(
-      var_and_mean(self, spread_of(self, dim, correction, keepdim), false, "VarBackward0"));
+      var_and_mean(self, spread_of("var", self, dim, correction, keepdim), false, "VarBackward0"));
 }
 Tensor std_dev(const Tensor& self, const Dims& dim, const OptScalar& correction, bool keepdim) {
   check_dtype(self, "std and var");
   return std::get<0>(
-      var_and_mean(self, spread_of(self, dim, correction, keepdim), true, "StdBackward0"));
+      var_and_mean(self, spread_of("std", self, dim, correction, keepdim), true, "StdBackward0"));
 }
 Pair var_mean(const Tensor& self, const Dims& dim, const OptScalar& correction, bool keepdim) {
   check_dtype(self, "var_mean");
-  return var_and_mean(self, spread_of(self, dim, correction, keepdim), false, "VarMeanBackward0");
+  return var_and_mean(self, spread_of("var_mean", self, dim, correction, keepdim), false,
+                      "VarMeanBackward0");
 }
 Pair std_mean(const Tensor& self, const Dims& dim, const OptScalar& correction, bool keepdim) {
   check_dtype(self, "std_mean");
-  return var_and_mean(self, spread_of(self, dim, correction, keepdim), true, "StdMeanBackward0");
+  return var_and_mean(self, spread_of("std_mean", self, dim, correction, keepdim), true,
+                      "StdMeanBackward0");
 }
 
 // PyTorch's older forms, which say `unbiased` for a correction of 1.
@@ -193,7 +203,12 @@ Tensor cov(const Tensor& self, std::int64_t correction, const Tensor& fweights,
   } else {
     divisor = sub(total, Tensor::wrapped(correction));
   }
-  if (!(detach(divisor).item() > 0)) divisor = zeros_like(divisor);
+  if (!(detach(divisor).item() > 0)) {
+    warn(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+        "observations.");
+    divisor = zeros_like(divisor);
+  }
   in = sub(in, unsqueeze(mean, 1));
   const Tensor weighted = w.defined() ? mul(in, w) : in;
   return squeeze(div(matmul(in, conj(t(weighted))), divisor));

@@ -182,6 +182,12 @@ Tensor without_leading_ones(Tensor value, std::int64_t rank) {
   return value;
 }
 
+// x[mask] = one element, which is converted. (More of them must have x's dtype.)
+bool fills_mask(const std::vector<Tensor>& indices, const Tensor& value) {
+  return value.numel() == 1 && indices.size() == 1 && indices[0].defined() &&
+         indices[0].dtype() == DType::boolean;
+}
+
 // Leading ones don't count here either: x[mask] = ones(1, 1, n).
 void put(const Tensor& at, const std::vector<Tensor>& indices, Tensor value) {
   std::int64_t rank = at.dim();
@@ -258,7 +264,8 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
                                 repr(at.dtype()) + " tensor");
     }
     if (r.advanced) {
-      if (source.dtype() != at.dtype()) source = to(source, at.dtype());
+      if (source.dtype() != at.dtype() && fills_mask(r.tensors, source))
+        source = to(source, at.dtype());
       source = resolve(source);
       if (at.is_lazy()) {
         const Tensor value = resolve(at);

@@ -10,6 +10,7 @@
 #include "engine/autograd/anomaly.h"
 #include "engine/autograd/engine.h"
 #include "engine/core/context.h"
+#include "engine/core/warn.h"
 #include "engine/python/bind/bind.h"
 
 namespace treadle::bind {
@@ -180,16 +181,16 @@ std::string stack_trace() {
       nb::module_::import_("treadle.autograd.anomaly_mode").attr("_stack")());
 }
 
-void warn(const std::string& text) {
+void show_warning(const std::string& text) {
   const nb::gil_scoped_acquire gil;
   // An error is on its way already: a warning that is one, too, is only printed.
   if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) PyErr_PrintEx(0);
 }
 
 void bind_run(nb::module_& m) {
+  set_warner(show_warning);
   m.def("_set_anomaly_enabled", [](bool on, bool check_nan) {
     anomaly().trace = stack_trace;
-    anomaly().warn = warn;
     anomaly().check_nan = check_nan;
     anomaly().enabled = on;
   });

@@ -179,7 +179,10 @@ _LAZY = {
 __array_api_version__ = "2024.12"
 
 # In-place methods of several tensors that PyTorch has as functions, too.
-_INPLACE = ("addmv_", "detach_", "index_put_", "resize_as_")
+_INPLACE = (
+    "addmv_", "as_strided_", "clamp_max_", "clamp_min_", "detach_", "fill_", "index_put_",
+    "resize_as_", "zero_",
+)  # fmt: skip
 
 e = 2.718281828459045
 pi = 3.141592653589793

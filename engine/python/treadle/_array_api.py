@@ -259,6 +259,13 @@ def _axes(x: Tensor, axis: _Axis) -> tuple[int, ...]:
     return (axis,) if isinstance(axis, int) else tuple(axis)
 
 
+def _truth(x: Any) -> Tensor:
+    """A bool as a tensor; of other numbers the standard knows no truth value."""
+    if not isinstance(x, (Tensor, bool)):
+        raise TypeError(f"expected a Tensor or a bool, not {type(x).__name__}")
+    return _C.as_tensor(x)
+
+
 def _one_at_a_time(function: Any, x: Tensor, axis: _Axis, keepdims: bool, **more: Any) -> Tensor:
     """A reduction over several dimensions by one that takes a single one."""
     axes = sorted((a % max(x.ndim, 1) for a in _axes(x, axis)), reverse=True)
@@ -301,19 +308,19 @@ class forms:
 
     @staticmethod
     def logical_not(x: Any, /) -> Tensor:
-        return _C.logical_not(_C.as_tensor(x))
+        return _C.logical_not(_truth(x))
 
     @staticmethod
     def logical_and(x1: Any, x2: Any, /) -> Tensor:
-        return _C.logical_and(_C.as_tensor(x1), _C.as_tensor(x2))
+        return _C.logical_and(_truth(x1), _truth(x2))
 
     @staticmethod
     def logical_or(x1: Any, x2: Any, /) -> Tensor:
-        return _C.logical_or(_C.as_tensor(x1), _C.as_tensor(x2))
+        return _C.logical_or(_truth(x1), _truth(x2))
 
     @staticmethod
     def logical_xor(x1: Any, x2: Any, /) -> Tensor:
-        return _C.logical_xor(_C.as_tensor(x1), _C.as_tensor(x2))
+        return _C.logical_xor(_truth(x1), _truth(x2))
 
     @staticmethod
     def count_nonzero(x: Tensor, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor:
