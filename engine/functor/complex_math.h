@@ -1,6 +1,7 @@
 // Functions of complex numbers, from those of real ones; complex64 is computed in double. The
-// branch cuts are those of C's <complex.h> (C11 annex G) and NumPy. Formulas of the inverse
-// functions: W. Kahan, "Branch cuts for complex elementary functions", 1987.
+// branch cuts and the results for infinities, NaNs and zeros are those of C's <complex.h> (C11
+// annex G), NumPy and the array API standard. Formulas of the inverse functions: W. Kahan, "Branch
+// cuts for complex elementary functions", 1987.
 #pragma once
 #include "engine/functor/math.h"
 #include "engine/functor/numbers.h"
@@ -12,15 +13,26 @@ using Complex128 = Complex<double>;
 
 namespace detail {
 
-// A product that is 0 where b is, also for infinite a: the imaginary part of a real number's
-// result.
-TREADLE_HD double times(double a, double b) { return select(b == 0.0, b, a * b); }
+inline constexpr double kHalfE = 1.3591409142295225;  // e/2
+
+TREADLE_HD bool isfinite(double x) { return abs(x) < kInf; }
+// An angle that sin, cos and tan are exact for.
+TREADLE_HD double near_zero(double y) { return abs(y) < kPeriodicLimit ? y : wrap_turns(y); }
+// e^x (cos y + i sin y) for any finite y, a factor at a time where e^x alone would overflow.
+TREADLE_HD Complex128 exp_cis(double x, double y) {
+  const double t = near_zero(y), half = x > 709.0 ? exp(0.5 * x) : 1.0;
+  const double e = x > 709.0 ? half : exp(x);
+  return {e * cos(t) * half, y == 0.0 ? y : e * sin(t) * half};
+}
 
 }  // namespace detail
 
 TREADLE_HD Complex128 exp(Complex128 z) {
-  const double e = exp(z.re);
-  return {e == 0.0 ? 0.0 : e * cos(z.im), e == 0.0 ? 0.0 : detail::times(e, sin(z.im))};
+  if (detail::isfinite(z.im)) {
+    return z.im == 0.0 ? Complex128{exp(z.re), z.im} : detail::exp_cis(z.re, z.im);
+  }
+  if (z.re == -kInf) return {0.0, copysign(0.0, z.im)};
+  return {z.re == kInf ? kInf : kNaN, kNaN};
 }
 // log |z|, exact near |z| = 1 too.
 TREADLE_HD double log_abs(Complex128 z) {
@@ -29,8 +41,9 @@ TREADLE_HD double log_abs(Complex128 z) {
   const double near_one = 0.5 * log1p((big - 1.0) * (big + 1.0) + small * small);
   const double ratio = small / big;
   const double far = log(big) + 0.5 * log1p(ratio * ratio);
-  const bool edge = logical_or(big == 0.0, logical_or(x == kInf, y == kInf));
-  return select(edge, select(big == 0.0, -kInf, kInf),
+  const bool zero = logical_and(x == 0.0, y == 0.0);
+  const bool edge = logical_or(zero, logical_or(x == kInf, y == kInf));
+  return select(edge, select(zero, -kInf, kInf),
                 select(logical_and(big > 0.5, big < 2.0), near_one, far));
 }
 TREADLE_HD Complex128 log(Complex128 z) { return {log_abs(z), atan2(z.im, z.re)}; }
@@ -52,8 +65,13 @@ TREADLE_HD Complex128 exp2(Complex128 z) {
   return exp(Complex128{z.re * 0.6931471805599453, z.im * 0.6931471805599453});
 }
 TREADLE_HD Complex128 expm1(Complex128 z) {
-  const double s = sin(0.5 * z.im);
-  return {expm1(z.re) * cos(z.im) - 2.0 * s * s, detail::times(exp(z.re), sin(z.im))};
+  if (z.im == 0.0) return {expm1(z.re) + 0.0, z.im};  // the standard: 0 of -0, too
+  if (!detail::isfinite(z.im) || abs(z.re) > 700.0) {
+    const Complex128 w = exp(z);
+    return {w.re - 1.0, w.im};
+  }
+  const double t = detail::near_zero(z.im), s = sin(0.5 * t);
+  return {expm1(z.re) * cos(t) - 2.0 * s * s, exp(z.re) * sin(t)};
 }
 TREADLE_HD Complex128 sqrt(Complex128 z) {
   const double x = abs(z.re), y = abs(z.im), big = select(x > y, x, y);
@@ -74,17 +92,36 @@ TREADLE_HD Complex128 sigmoid(Complex128 z) {
 }
 
 TREADLE_HD Complex128 sinh(Complex128 z) {
-  return {detail::times(cos(z.im), sinh(z.re)), detail::times(cosh(z.re), sin(z.im))};
+  if (!detail::isfinite(z.im)) return {z.re == 0.0 || isinf(z.re) ? z.re : kNaN, kNaN};
+  if (z.im == 0.0) return {sinh(z.re), z.im};
+  if (abs(z.re) > 700.0) {
+    const Complex128 w = detail::exp_cis(abs(z.re) - 1.0, z.im);
+    return {copysign(detail::kHalfE, z.re) * w.re, detail::kHalfE * w.im};
+  }
+  const double t = detail::near_zero(z.im);
+  return {sinh(z.re) * cos(t), cosh(z.re) * sin(t)};
 }
 TREADLE_HD Complex128 cosh(Complex128 z) {
-  return {cosh(z.re) * cos(z.im), detail::times(sinh(z.re), sin(z.im))};
+  if (!detail::isfinite(z.im)) {
+    return {isinf(z.re) ? kInf : kNaN, z.re == 0.0 ? z.re : kNaN};
+  }
+  if (z.im == 0.0) return {cosh(z.re), copysign(1.0, z.re) * z.im};
+  if (abs(z.re) > 700.0) {
+    const Complex128 w = detail::exp_cis(abs(z.re) - 1.0, z.im);
+    return {detail::kHalfE * w.re, copysign(detail::kHalfE, z.re) * w.im};
+  }
+  const double t = detail::near_zero(z.im);
+  return {cosh(z.re) * cos(t), sinh(z.re) * sin(t)};
 }
 TREADLE_HD Complex128 tanh(Complex128 z) {
+  if (isinf(z.re)) return {copysign(1.0, z.re), copysign(0.0, z.im)};
+  if (!detail::isfinite(z.im)) return {z.re == 0.0 ? z.re : kNaN, kNaN};
+  if (z.im == 0.0) return {tanh(z.re), z.im};
+  const double y = detail::near_zero(z.im);
   if (abs(z.re) > 20.0) {
-    const double s = 4.0 * sin(z.im) * cos(z.im) * exp(-2.0 * abs(z.re));
-    return {copysign(1.0, z.re), s == s ? s : copysign(0.0, z.im)};
+    return {copysign(1.0, z.re), 4.0 * sin(y) * cos(y) * exp(-2.0 * abs(z.re))};
   }
-  const double t = tan(z.im), beta = 1.0 + t * t, s = sinh(z.re), rho = sqrt(1.0 + s * s);
+  const double t = tan(y), beta = 1.0 + t * t, s = sinh(z.re), rho = sqrt(1.0 + s * s);
   if (isinf(t)) return {rho / s, 1.0 / t};
   const double d = 1.0 + beta * s * s;
   return {beta * rho * s / d, t / d};
@@ -100,17 +137,40 @@ TREADLE_HD Complex128 tan(Complex128 z) {
   return {w.im, -w.re};
 }
 
-TREADLE_HD Complex128 asin(Complex128 z) {
-  const Complex128 a = sqrt(Complex128{1.0 - z.re, -z.im}), b = sqrt(Complex128{1.0 + z.re, z.im});
-  return {atan2(z.re, (a * b).re), asinh((conj(a) * b).im)};
-}
+namespace detail {
+
+// Where the formulas below would overflow, and for what isn't finite: there asinh, and acosh and
+// acos by it, are log(2 z) but for signs.
+TREADLE_HD bool is_far(Complex128 z) { return !(abs(z.re) < 0x1p500) || !(abs(z.im) < 0x1p500); }
+// Of log(2 z), z far: the real part is infinite if z is, and then NaN in z makes the angle NaN.
+TREADLE_HD double far_size(Complex128 z) { return log_abs(z) + 0.6931471805599453; }
+TREADLE_HD double far_angle(double y, double x) { return x == x ? atan2(y, x) : x; }
+
+}  // namespace detail
+
 TREADLE_HD Complex128 acos(Complex128 z) {
+  if (detail::is_far(z)) {
+    if (z.re == 0.0 && z.im != z.im) return {detail::kPi2Hi, z.im};
+    return {detail::far_angle(abs(z.im), z.re), copysign(detail::far_size(z), -z.im)};
+  }
   const Complex128 a = sqrt(Complex128{1.0 - z.re, -z.im}), b = sqrt(Complex128{1.0 + z.re, z.im});
   return {2.0 * atan2(a.re, b.re), asinh((conj(b) * a).im)};
 }
 TREADLE_HD Complex128 acosh(Complex128 z) {
+  if (detail::is_far(z)) {
+    if (z.re == 0.0 && z.im != z.im) return {z.im, detail::kPi2Hi};
+    return {detail::far_size(z), detail::far_angle(z.im, z.re)};
+  }
   const Complex128 a = sqrt(Complex128{z.re - 1.0, z.im}), b = sqrt(Complex128{z.re + 1.0, z.im});
   return {asinh((conj(a) * b).re), 2.0 * atan2(a.im, b.re)};
+}
+TREADLE_HD Complex128 asin(Complex128 z) {
+  if (detail::is_far(z)) {
+    if (z.re == 0.0 && z.im != z.im) return z;
+    return {detail::far_angle(z.re, abs(z.im)), copysign(detail::far_size(z), z.im)};
+  }
+  const Complex128 a = sqrt(Complex128{1.0 - z.re, -z.im}), b = sqrt(Complex128{1.0 + z.re, z.im});
+  return {atan2(z.re, (a * b).re), asinh((conj(a) * b).im)};
 }
 TREADLE_HD Complex128 asinh(Complex128 z) {
   const Complex128 w = asin(Complex128{-z.im, z.re});  // asin(i z) = i asinh(z)
@@ -118,15 +178,19 @@ TREADLE_HD Complex128 asinh(Complex128 z) {
 }
 TREADLE_HD Complex128 atanh(Complex128 z) {
   const double x = z.re, y = z.im, m = 1.0 - x;
+  if (x == 0.0 && y != y) return z;
+  if (isinf(x) || isinf(y)) {
+    return {copysign(0.0, x), y == y ? copysign(detail::kPi2Hi, y) : y};
+  }
+  if (x != x || y != y) return {kNaN, kNaN};
   if (abs(x) > 0x1p200 || abs(y) > 0x1p200) {  // 1/z +- i pi/2
-    const Complex128 r = Complex128(1.0) / z;
-    const double half_turn = copysign(detail::kPi2Hi, y);
-    return {isinf(x) || isinf(y) ? copysign(0.0, x) : r.re, half_turn};
+    return {(Complex128(1.0) / z).re, copysign(detail::kPi2Hi, y)};
   }
   // Of the positive number, near which nothing cancels.
   const double a = abs(x), n = 1.0 - a;
-  return {copysign(0.25 * log1p(4.0 * a / (n * n + y * y)), x),
-          0.5 * atan2(2.0 * y, m * (1.0 + x) - y * y)};
+  const double re = n == 0.0 && abs(y) < 0x1p-100 ? 0.5 * (0.6931471805599453 - log(abs(y)))
+                                                  : 0.25 * log1p(4.0 * a / (n * n + y * y));
+  return {copysign(re, x), 0.5 * atan2(2.0 * y, m * (1.0 + x) - y * y)};
 }
 TREADLE_HD Complex128 atan(Complex128 z) {
   const Complex128 w = atanh(Complex128{-z.im, z.re});

@@ -113,10 +113,14 @@ requires is_integer<V> TREADLE_HD V fmod(V a, V b) {
   return static_cast<V>(a % b);
 }
 
-// Python's modulo: a - floor(a/b) b, with the sign of b.
+// Python's modulo: a - floor(a/b) b, with the sign of b, that of a zero too (where PyTorch keeps
+// a's).
 template <class V>
 TREADLE_HD V remainder(V a, V b) {
   const V r = fmod(a, b);
+  if constexpr (is_float<V>) {
+    if (r == V(0)) return copysign(r, b);
+  }
   return r != V(0) && (r < V(0)) != (b < V(0)) ? V(r + b) : r;
 }
 // floor(a / b) without the rounding of a / b: (a - fmod) / b is near an integer, also for infinite

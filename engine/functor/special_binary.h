@@ -89,7 +89,8 @@ struct Zeta : LacksA {
 // The density of the gamma distribution: the slope of igamma in its second argument.
 template <class V>
 TREADLE_HD V gamma_slope(V a, V x) {
-  return exp((a - V(1)) * log(x) - x - lgamma(a));
+  const V power = select(a == V(1), V(0), (a - V(1)) * log(x));  // of x = 0 and infinity, too
+  return select(x == V(kInf), V(0), exp(power - x - lgamma(a)));
 }
 struct Igamma : LacksA {
   static constexpr Info info{"igamma(Tensor self, Tensor other) -> Tensor",

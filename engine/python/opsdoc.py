@@ -22,10 +22,15 @@ FUNCTION, METHOD, INPLACE, OUT, FUNCTIONAL, SUBMODULE = 1, 2, 4, 8, 16, 32
 # By name; for all overloads.
 DIFFERENCES = {
     "as_strided_scatter": "the gradient of self is 0 inside the window; PyTorch's is 0 outside",
+    "clip": "without bounds a copy, as the array API standard has it",
+    "cross": "of two dtypes: in the common one",
+    "linalg_cross": "of two dtypes: in the common one",
+    "linalg_vecdot": "of integers, too",
     "gather": "sparse_grad is a hint without effect: gradients are dense",
     "resize": "views keep the old memory when it has to grow; shared memory doesn't grow",
     "promote_types": "also of uint16, uint32 and uint64, as the array API standard has it",
     "from_numpy": "read-only arrays give tensors that refuse to be written",
+    "remainder": "a zero has the sign of the divisor, as Python's and NumPy's",
     "sort": "always stable",
     "argsort": "always stable",
     "polygamma": "infinite at 0, -1, -2, ..., where PyTorch's digits are those of pi's rounding",

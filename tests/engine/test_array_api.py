@@ -3,6 +3,7 @@
 The standard's own suite (data-apis/array-api-tests) runs beside these tests.
 """
 
+import inspect
 import math
 
 import pytest
@@ -129,6 +130,98 @@ def test_forms_that_pytorch_refuses():
     assert xp.tril(x, k=-1).tolist() == [[0, 0, 0], [3, 0, 0]]
 
 
+def test_take_along_axis():
+    x = xp.tensor([[3, 1, 2], [6, 5, 4]])
+    order = xp.argsort(x, axis=-1)
+    assert xp.take_along_axis(x, order).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert xp.take_along_axis(x, xp.tensor([[-1]])).tolist() == [[2], [4]]
+    assert xp.take_along_axis(x, xp.tensor([[1, 0, 1]]), axis=0).tolist() == [[6, 1, 4]]
+    for indices, axis in ((xp.tensor([0]), 0), (order, 2)):
+        with pytest.raises(IndexError):
+            xp.take_along_axis(x, indices, axis=axis)
+
+
+def test_common_dtypes():
+    a, b = xp.tensor([1, 2, 3], dtype=xp.uint8), xp.tensor([4, 5, 6], dtype=xp.int16)
+    assert xp.linalg.cross(a, b).tolist() == [-3, 6, -3]
+    for of_two in (xp.tensordot(a, b, axes=1), xp.linalg.vecdot(a, b)):
+        assert of_two.item() == 32 and of_two.dtype == xp.int16
+    assert xp.linalg.vecdot(a, a).dtype == xp.uint8
+
+
+def test_numbers_for_tensors():
+    x = xp.tensor([1, 2, 3], dtype=xp.int8)
+    assert xp.equal(x, 2).tolist() == xp.equal(2, x).tolist() == [False, True, False]
+    assert xp.logaddexp(xp.zeros(1), 0).tolist() == pytest.approx([math.log(2)])
+    assert xp.clip(x).tolist() == [1, 2, 3] and xp.clip(x) is not x
+    assert xp.clip(x, min=2).dtype == xp.int8
+
+
+@pytest.mark.parametrize(
+    "function, shown",
+    [
+        (xp.clip, "(x, /, min=None, max=None)"), (xp.squeeze, "(x, /, axis=None)"),
+        (xp.full, "(shape, fill_value, *, dtype=None, device=None)"),
+        (xp.fft.fftfreq, "(n, /, *, d=1.0, dtype=None, device=None)"),
+    ],
+)  # fmt: skip
+def test_signatures(function, shown):
+    assert str(inspect.signature(function)) == shown
+    assert function.__name__ + "(" in function.__doc__
+
+
+INF, NAN = math.inf, math.nan
+
+
+# C11 annex G and the standard; each also for complex64.
+@pytest.mark.parametrize(
+    "name, z, expected",
+    [
+        ("exp", (INF, NAN), (INF, NAN)), ("exp", (-INF, INF), (0, 0)), ("exp", (NAN, 0), (NAN, 0)),
+        ("expm1", (-INF, NAN), (-1, 0)), ("expm1", (INF, 0), (INF, 0)),
+        ("expm1", (-0.0, 0), (0, 0)), ("log", (NAN, 0), (NAN, NAN)),
+        ("log", (NAN, INF), (INF, NAN)),
+        ("sinh", (0, INF), (0, NAN)), ("sinh", (INF, NAN), (INF, NAN)),
+        ("cosh", (0, NAN), (NAN, 0)), ("cosh", (INF, INF), (INF, NAN)),
+        ("cosh", (1, INF), (NAN, NAN)), ("tanh", (INF, NAN), (1, 0)), ("tanh", (0, INF), (0, NAN)),
+        ("tanh", (-30, INF), (NAN, NAN)), ("tanh", (INF, 2), (1, 0)), ("tanh", (NAN, 0), (NAN, 0)),
+        ("acos", (0, NAN), (math.pi / 2, NAN)), ("acos", (-INF, INF), (0.75 * math.pi, -INF)),
+        ("acos", (NAN, 1), (NAN, NAN)), ("acos", (INF, 1), (0, -INF)),
+        ("acosh", (INF, INF), (INF, math.pi / 4)), ("acosh", (NAN, INF), (INF, NAN)),
+        ("asinh", (1, INF), (INF, math.pi / 2)), ("asinh", (NAN, 0), (NAN, 0)),
+        ("asinh", (INF, NAN), (INF, NAN)), ("atanh", (0, NAN), (0, NAN)),
+        ("atanh", (INF, NAN), (0, NAN)), ("atanh", (1, INF), (0, math.pi / 2)),
+        ("atanh", (1, 0), (INF, 0)), ("sqrt", (-INF, 1), (0, INF)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", [xp.complex64, xp.complex128])
+def test_special_values_of_complex_functions(name, z, expected, dtype):
+    made = getattr(xp, name)(xp.tensor(complex(*z), dtype=dtype)).item()
+    for got, want in zip((made.real, made.imag), expected):
+        assert math.isnan(got) if math.isnan(want) else got == pytest.approx(want, rel=1e-6)
+        assert want != 0 or math.copysign(1, got) == math.copysign(1, want)
+
+
+@pytest.mark.parametrize(
+    "name, z, expected",  # the digits: mpmath
+    [
+        ("exp", 1e300j, -0.5753861119575491 - 0.8178819121159085j),
+        ("exp", 709.9 + 0.7j, 1.5460535699838495e308 + 1.3022229575708587e308j),
+        ("asinh", 1e300 + 1e300j, 691.8152486690536 + 0.7853981633974483j),
+        ("atanh", 1 + 1e-200j, 230.60508288968455 + 0.7853981633974483j),
+    ],
+)
+def test_large_arguments_of_complex_functions(name, z, expected):
+    made = getattr(xp, name)(xp.tensor(z, dtype=xp.complex128)).item()
+    assert made.real == pytest.approx(expected.real, rel=1e-14)
+    assert made.imag == pytest.approx(expected.imag, rel=1e-14)
+
+
+def test_signed_zeros_of_remainder():
+    x, y = xp.tensor([0.0, -0.0, 4.0, -4.0]), xp.tensor([-2.0, 2.0, -2.0, 2.0])
+    assert xp.signbit(xp.remainder(x, y)).tolist() == [True, False, True, False]
+
+
 def test_pytorch_answers_first():
     x = xp.arange(6.0).reshape(2, 3)
     assert xp.max(x, axis=0).indices.tolist() == [1, 1, 1]
@@ -137,3 +230,5 @@ def test_pytorch_answers_first():
         xp.sum(x, sideways=True)
     with pytest.raises(TypeError, match="max"):
         xp.max("a", keepdims=True)
+    with pytest.raises(TypeError, match="maximum"):
+        xp.maximum(x, 1)

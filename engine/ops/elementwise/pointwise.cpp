@@ -85,6 +85,11 @@ Tensor clamp_to(const Tensor& self, const Tensor& min, const Tensor& max) {
   return clamp_tensor(self, min, max);
 }
 
+// Without bounds, an error in PyTorch, the array API standard's: a copy.
+Tensor clip_to(const Tensor& self, const Tensor& min, const Tensor& max) {
+  return min.defined() || max.defined() ? clamp_to(self, min, max) : clone(self);
+}
+
 // The scaling is rounded in the dtype, as in PyTorch.
 Tensor round_decimals(const Tensor& self, std::int64_t decimals) {
   if (!is_floating(self.dtype())) {
@@ -290,8 +295,8 @@ std::span<const OpDef> pointwise_ops() {
                          "min(max(self, min), max). A bound's share of the gradient is that of the "
                          "elements it decided; a tie is shared.",
                          kAll),
-      composed<clamp_to>("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-                         "clamp().", kAll),
+      composed<clip_to>("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+                        "clamp(); without bounds a copy.", kAll),
       composed<round_decimals>("round.decimals(Tensor self, *, int decimals) -> Tensor",
                                "To the nearest number with so many decimals (-1: tens).", kAll),
       with_numbers(native<float_power, float_power_into>(

@@ -245,10 +245,14 @@ Tensor kron(const Tensor& self, const Tensor& other) {
   return reshape(mul(reshape(self, a), reshape(other, b)), shape);
 }
 
+// PyTorch refuses integers; the array API standard sums their products in the common dtype.
 Tensor vecdot(const Tensor& x, const Tensor& y, std::int64_t dim) {
-  check_same_dtype(x, y, "linalg.vecdot", "x", "y");
   const Dims shape = broadcast_shapes(x.shape(), y.shape());
-  if (!is_differentiable(x.dtype())) return sum(mul(x, y), {wrap_dim(dim, shape.size())});
+  if (!is_differentiable(x.dtype()) && !is_differentiable(y.dtype())) {
+    const Tensor products = mul(x, y);
+    return to(sum(products, {wrap_dim(dim, shape.size())}), products.dtype());
+  }
+  check_same_dtype(x, y, "linalg.vecdot", "x", "y");
   const auto row = [&](const Tensor& t) {
     return shape.empty() ? reshape(t, {1}) : movedim(expand(t, shape), {dim}, {-1});
   };
@@ -259,10 +263,13 @@ Tensor vecdot(const Tensor& x, const Tensor& y, std::int64_t dim) {
 // --- cross ---------------------------------------------------------------------------------------
 
 Tensor linalg_cross(const Tensor& self, const Tensor& other, std::int64_t dim) {
+  if (self.dtype() != other.dtype()) {  // an error in PyTorch; the array API standard promotes
+    const DType common = promote_types(self.dtype(), other.dtype());
+    return linalg_cross(to(self, common), to(other, common), dim);
+  }
   if (self.dim() != other.dim()) {
     fail(ErrorKind::runtime, "linalg.cross: inputs must have the same number of dimensions.");
   }
-  check_same_scalar_type(self, other);
   const std::int64_t d = wrap_dim(dim, self.dim());
   const auto length = [&](const Tensor& t) { return t.dim() == 0 ? 1 : t.size(d); };
   if (length(self) != 3 || length(other) != 3) {

@@ -301,8 +301,36 @@ constexpr auto kTrampolines = make_trampolines(std::make_index_sequence<kMostCal
 // --- building the tables
 // ---------------------------------------------------------------------------
 
-std::string doc_of(const Callable& c) {
+// Where the array API standard names arguments otherwise than the schema: the call that
+// inspect.signature() shows. PyTorch's functions show none.
+constexpr std::pair<std::string_view, std::string_view> kStandardSignatures[] = {
+    {"arange", "(start, /, stop=None, step=1, *, dtype=None, device=None)"},
+    {"clip", "(x, /, min=None, max=None)"},
+    {"concat", "(arrays, /, *, axis=0)"},
+    {"empty", "(shape, *, dtype=None, device=None)"},
+    {"eye", "(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None)"},
+    {"fft_fftfreq", "(n, /, *, d=1.0, dtype=None, device=None)"},
+    {"fft_rfftfreq", "(n, /, *, d=1.0, dtype=None, device=None)"},
+    {"full", "(shape, fill_value, *, dtype=None, device=None)"},
+    {"linspace", "(start, stop, /, num, *, dtype=None, device=None, endpoint=True)"},
+    {"meshgrid", "(*arrays, indexing='ij')"},
+    {"moveaxis", "(x, source, destination, /)"},
+    {"ones", "(shape, *, dtype=None, device=None)"},
+    {"roll", "(x, /, shift, *, axis=None)"},
+    {"squeeze", "(x, /, axis=None)"},
+    {"take", "(x, indices, /, *, axis=None)"},
+    {"tile", "(x, repetitions, /)"},
+    {"where", "(condition, x1, x2, /)"},
+    {"zeros", "(shape, *, dtype=None, device=None)"},
+};
+
+std::string doc_of(const Callable& c, std::string_view prefix) {
   std::string doc;
+  for (const auto& [name, signature] : kStandardSignatures) {
+    if (c.form != Form::function || c.name != name) continue;
+    // CPython takes it off the docstring, which must start with the name that Python sees.
+    doc += c.name.substr(prefix.size()) + std::string(signature) + "\n--\n\n";
+  }
   for (const Signature& s : c.overloads) {
     doc += c.name + s.text(c.form) + "\n";
     if (&s == &c.overloads.back()) doc += std::string("\n") + s.op->doc + "\n";
@@ -318,7 +346,8 @@ std::vector<std::pair<std::string, PyTypeObject*>>& result_types() {
 }
 
 // Adds a callable for the overloads that have `variant`; returns its number, or npos.
-std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, Form form) {
+std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, Form form,
+                         std::string_view prefix = "") {
   auto c = std::make_unique<Callable>();
   c->form = form;
   for (const OpDef& op : overloads) {
@@ -328,7 +357,7 @@ std::size_t add_callable(std::span<const OpDef> overloads, unsigned variant, For
   }
   if (c->overloads.empty()) return std::string::npos;
   c->name = std::string(c->overloads[0].schema->name) + (form == Form::inplace ? "_" : "");
-  c->doc = doc_of(*c);
+  c->doc = doc_of(*c, prefix);
   for (const Signature& s : c->overloads) {
     const std::vector<std::string> names = result_names(s.op->schema);
     if (names.empty()) continue;
@@ -386,7 +415,7 @@ void add_functions(nb::module_& target, unsigned variant, std::string_view prefi
   for_each_name([&](std::span<const OpDef> overloads) {
     if (!schema_of(overloads[0]).name.starts_with(prefix)) return;
     if (form == Form::inplace && !writes_as_function(overloads)) return;
-    const std::size_t i = add_callable(overloads, variant, form);
+    const std::size_t i = add_callable(overloads, variant, form, prefix);
     if (i == std::string::npos) return;
     callables()[i]->free = form == Form::inplace;
     auto* def = new PyMethodDef(definition(i));  // lives as long as the module: forever

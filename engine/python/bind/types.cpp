@@ -118,7 +118,7 @@ void bind_dtype(nb::module_& m) {
       },
       nb::arg("type1"), nb::arg("type2"), "The smallest dtype that both convert to.");
   m.def(
-      "can_cast",
+      "_can_cast",
       [](nb::handle from, PyDType to) {
         DType dtype{};
         if (is_tensor(from.ptr())) {

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ._array_api import matrix_transpose as matrix_transpose
     from ._array_api import permute_dims as permute_dims
     from ._array_api import repeat as repeat
+    from ._array_api import take_along_axis as take_along_axis
     from ._array_api import unique_all as unique_all
     from ._array_api import unique_counts as unique_counts
     from ._array_api import unique_inverse as unique_inverse
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from ._array_api import unstack as unstack
     from ._array_api import vecdot as vecdot
     from ._convert import asarray as asarray
+    from ._dtypes import can_cast as can_cast
     from ._dtypes import finfo as finfo
     from ._dtypes import iinfo as iinfo
     from ._dtypes import isdtype as isdtype
@@ -128,6 +130,7 @@ _LAZY = {
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
     "asarray": "_convert",
+    "can_cast": "_dtypes",
     "finfo": "_dtypes",
     "iinfo": "_dtypes",
     "isdtype": "_dtypes",
@@ -170,8 +173,8 @@ _LAZY = {
         (
             "__array_namespace_info__", "astype", "bitwise_invert", "broadcast_arrays",
             "cumulative_prod", "cumulative_sum", "expand_dims", "matrix_transpose", "permute_dims",
-            "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
-            "vecdot",
+            "repeat", "take_along_axis", "unique_all", "unique_counts", "unique_inverse",
+            "unique_values", "unstack", "vecdot",
         ),
         "_array_api",
     ),

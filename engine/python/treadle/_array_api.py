@@ -128,6 +128,19 @@ def bitwise_invert(x: Tensor, /) -> Tensor:
     return _C.bitwise_not(x)
 
 
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
+    """x[..., indices[..., i, ...], ...]: the elements at indices along axis, shapes broadcast
+    against each other but for it; a negative index counts from the end. IndexError outside.
+    """
+    if x.ndim != indices.ndim or not -x.ndim <= axis < x.ndim:
+        raise IndexError(
+            f"take_along_axis(): expected as many dimensions in both and axis {axis} among them, "
+            f"got shapes {tuple(x.shape)} and {tuple(indices.shape)}"
+        )
+    axis %= x.ndim
+    return _C.take_along_dim(x, _C.where(indices < 0, indices + x.shape[axis], indices), axis)
+
+
 # --- sums and products ----------------------------------------------------------------------------
 
 
@@ -276,6 +289,13 @@ def _one_at_a_time(function: Any, x: Tensor, axis: _Axis, keepdims: bool, **more
     return x if keepdims else x.squeeze(tuple(axes))
 
 
+def _operands(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    """Two operands of which one may be a number: as a 0-d tensor of the common dtype."""
+    dtype = result_type(x1, x2)
+    first, second = (x if isinstance(x, Tensor) else _C.tensor(x, dtype=dtype) for x in (x1, x2))
+    return first, second
+
+
 class forms:
     """Tried when PyTorch's function of the name refuses the call with a TypeError."""
 
@@ -305,6 +325,15 @@ class forms:
     def any(x: Tensor, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor:
         x = _C.as_tensor(x)
         return _one_at_a_time(_C.any, x.to(_C.bool), axis, keepdims)
+
+    @staticmethod
+    def equal(x1: Any, x2: Any, /) -> Tensor:
+        """Of a tensor and a number, or of truth values, which is what PyTorch's equal() gives."""
+        return _C.eq(*_operands(x1, x2))
+
+    @staticmethod
+    def logaddexp(x1: Any, x2: Any, /) -> Tensor:
+        return _C.logaddexp(*_operands(x1, x2))
 
     @staticmethod
     def logical_not(x: Any, /) -> Tensor:
@@ -442,12 +471,15 @@ class forms:
         return _C.squeeze(x, _axes(x, axis))
 
 
-_MAKE = ("arange", "concat", "eye", "full", "linspace")  # their first argument is no tensor
+# Their first argument is no tensor, or needn't be.
+_MAKE = ("arange", "concat", "eye", "full", "linspace")
+_WITH_NUMBER = ("equal", "logaddexp")
 
 
 def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The standard's form of function `name`; NotImplemented if it has none of its own."""
     form = forms.__dict__.get(name)
-    if form is None or not (name in _MAKE or args and isinstance(args[0], (Tensor, bool))):
+    tested = args if name in _WITH_NUMBER else args[:1]
+    if form is None or not (name in _MAKE or any(isinstance(x, (Tensor, bool)) for x in tested)):
         return NotImplemented
     return form.__func__(*args, **kwargs)

@@ -149,6 +149,11 @@ def _combine(higher: _C.dtype | None, lower: _C.dtype | None) -> _C.dtype | None
     return lower
 
 
+def can_cast(from_: _C.dtype | Tensor, to: _C.dtype) -> bool:
+    """Whether promotion's rules allow a conversion of from_, a dtype or a tensor's, to `to`."""
+    return _C._can_cast(from_, to)
+
+
 def result_type(*arrays_and_dtypes: Any) -> _C.dtype:
     """The dtype of an op on all of these: tensors, dtypes and numbers.
 

@@ -66,7 +66,8 @@ def tensordot(
 
     dims may also be two lists: the dimensions of a, and those of b that they are paired with, or
     a tensor of shape (2, n) of them; axes is another name for it. RuntimeError where their sizes
-    differ (1 broadcasts).
+    differ (1 broadcasts). Different dtypes are promoted, unless there is out, where they are an
+    error.
     """
     dims = dims if axes is None else axes
     if isinstance(dims, Tensor):
@@ -85,6 +86,9 @@ def tensordot(
             f"or list[list[int]] containing two lists, but got dims={dims}"
         )
     if out is None:
+        if a.dtype != b.dtype:
+            common = _C.promote_types(a.dtype, b.dtype)
+            a, b = a.to(common), b.to(common)
         return _C._tensordot(a, b, of_a, of_b)
     return _C._tensordot(a, b, of_a, of_b, out=out)
 
