@@ -154,3 +154,50 @@ def test_functions_of_the_user():
     assert t.allclose(jvp(Cube.apply, (x,), (t.ones_like(x),))[1], 3 * x * x)
     assert t.allclose(vmap(Cube.apply)(x), x**3)
     assert t.allclose(vmap(grad(Cube.apply))(x), 3 * x * x)
+
+
+def test_an_operator_with_kernels_for_the_transforms():
+    from treadle._functorch.utils import enable_single_level_autograd_function
+    from treadle._ops import DispatchKey, HigherOrderOperator
+    from treadle.func import _interpreter as inside
+
+    class Scale(HigherOrderOperator):
+        def __init__(self):
+            super().__init__("scale")
+
+    scale = Scale()
+
+    @scale.py_impl(inside.TransformType.Vmap)
+    def _(interpreter, x):
+        with interpreter.lower():
+            made = scale(inside.get_unwrapped(x))
+        return inside._add_batch_dim(made, inside.maybe_get_bdim(x), interpreter.level())
+
+    @scale.py_impl(inside.TransformType.Grad)
+    def _(interpreter, x):
+        class Node(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                below = inside._unwrap_for_grad(x, interpreter.level())
+                with interpreter.lower():
+                    return inside._wrap_for_grad(scale(below), interpreter.level())
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 30 * ctx.saved_tensors[0] ** 2  # ten times too much, to be seen
+
+        with enable_single_level_autograd_function():
+            return Node.apply(x)
+
+    @scale.py_impl(DispatchKey.CPU)
+    def _(x):
+        return x**3
+
+    x = t.tensor([1.0, 2.0])
+    assert t.equal(scale(x), x**3) and t.equal(vmap(scale)(x), x**3)
+    assert t.equal(vmap(grad(scale))(x), 30 * x**2)
+    assert t.equal(grad(lambda x: vmap(scale)(x).sum())(x), 3 * x**2)
+    assert t.equal(vmap(grad(grad(scale)))(x), 60 * x)
+    with pytest.raises(NotImplementedError, match="Jvp"):
+        jvp(scale, (x,), (x,))

@@ -314,3 +314,47 @@ def test_implicit_softmax_dim_warns(name):
         x = E.arange(math.prod(shape)).float().reshape(shape)
         with pytest.warns(UserWarning, match=f"Implicit dimension choice for {name}"):
             assert f(x).tolist() == f(x, dim).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_convolution_batch_norm_and_pooling_modules(n):
+    E.manual_seed(0)
+    x = E.randn((2, 4) + (6,) * n)
+    layer = getattr(nn, f"Conv{n}d")(4, 6, 3, padding="same", groups=2, padding_mode="circular")
+    assert layer.weight.shape == (6, 2) + (3,) * n and layer(x).shape == (2, 6) + (6,) * n
+    padded = nn.functional.pad(x, (1, 1) * n, mode="circular")
+    conv = getattr(nn.functional, f"conv{n}d")
+    want = conv(padded, layer.weight, layer.bias, groups=2)
+    assert E.allclose(layer(x), want)
+    with pytest.raises(ValueError, match="in_channels must be divisible by groups"):
+        type(layer)(4, 6, 3, groups=3)
+
+    norm = getattr(nn, f"BatchNorm{n}d")(4, momentum=None)
+    y = norm(x)
+    over = (0, *range(2, n + 2))
+    assert E.allclose(y.mean(over), E.zeros(4), atol=1e-6)
+    assert E.allclose(norm.running_mean, x.mean(over), atol=1e-6)
+    assert int(norm.num_batches_tracked) == 1
+    assert E.allclose(norm.eval()(x), y, atol=0.1)
+    old = {k: v for k, v in norm.state_dict().items() if k != "num_batches_tracked"}
+    assert norm.load_state_dict(old, strict=True) is not None  # saved before there was a counter
+    with pytest.raises(ValueError, match="input"):
+        norm(E.ones(()))
+
+    pool = getattr(nn, f"MaxPool{n}d")(2, return_indices=True)
+    values, at = pool(x)
+    assert values.shape == (2, 4) + (3,) * n and at.dtype == E.int64
+    assert repr(pool).startswith(f"MaxPool{n}d(kernel_size=2, stride=2, padding=0, dilation=1")
+
+
+def test_group_norm_and_dropout_modules():
+    x = E.randn(2, 6, 5)
+    y = nn.GroupNorm(3, 6)(x).reshape(2, 3, -1)
+    assert E.allclose(y.mean(-1), E.zeros(2, 3), atol=1e-6)
+    with pytest.raises(ValueError, match="must be divisible by num_groups"):
+        nn.GroupNorm(4, 6)
+    for kind in (nn.Dropout, nn.Dropout1d, nn.AlphaDropout, nn.FeatureAlphaDropout):
+        assert not E.equal(kind(0.9)(x), x) and E.equal(kind(0.9).eval()(x), x)
+        assert repr(kind()) == f"{kind.__name__}(p=0.5, inplace=False)"
+    whole = nn.Dropout2d()(E.ones(4, 8, 3, 3))
+    assert E.equal(whole, whole[:, :, :1, :1].expand(4, 8, 3, 3))

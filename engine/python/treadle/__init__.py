@@ -101,6 +101,8 @@ _C.DisableTorchFunctionSubclass = DisableTorchFunctionSubclass  # where PyTorch 
 
 _SUBMODULES = (
     "__config__",
+    "_functorch",
+    "_ops",
     "_utils",
     "autograd",
     "backends",

@@ -657,9 +657,17 @@ METHODS = (
 
 
 def _private_name(name: str) -> Any:
-    """Names of PyTorch's dispatcher, which programs import from its _C and seldom use: they raise
-    when they are used, not when they are imported."""
-    if name not in ("DispatchKey", "DispatchKeySet", "_ExcludeDispatchKeyGuard"):
+    """Names of PyTorch's _C that live in modules of Python here; and those of its dispatcher, which
+    programs import and seldom use: they raise when they are used, not when they are imported."""
+    if name == "_functorch":
+        from .func import _interpreter
+
+        return _interpreter
+    if name == "DispatchKey":
+        from ._ops import DispatchKey
+
+        return DispatchKey
+    if name not in ("DispatchKeySet", "_ExcludeDispatchKeyGuard"):
         raise AttributeError(f"module 'treadle._C' has no attribute '{name}'")
 
     def missing(*args: Any, **kwargs: Any) -> Any:

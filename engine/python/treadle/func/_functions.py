@@ -3,9 +3,12 @@ from forward, setup_context, backward and jvp (generate_vmap_rule)."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .. import _C
+from .. import _C, autograd
 from ..autograd.function import Function
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ._batch import Batched
@@ -20,9 +23,38 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
+class _Mode(threading.local):
+    single_level = False
+
+
+_mode = _Mode()
+
+
+@contextmanager
+def enable_single_level_autograd_function() -> Iterator[None]:
+    """A block in which Function.apply makes one node of the tape and nothing else: the transforms
+    that follow its arguments are the business of its forward and backward. For the kernels that
+    operators have for grad."""
+    before = _mode.single_level
+    _mode.single_level = True
+    try:
+        yield
+    finally:
+        _mode.single_level = before
+
+
+def _needs_setup() -> bool:
+    return not _mode.single_level and any(not v.manual for v in stack.levels)
+
+
+autograd.function._in_transform = _needs_setup
+
+
 def apply(cls: Any, args: tuple[Any, ...]) -> Any:
     """cls.apply for arguments of which some are wrapped."""
-    if cls.setup_context is Function.setup_context and any(not v.manual for v in stack.levels):
+    if _mode.single_level:
+        return _apply_single(cls, args)
+    if cls.setup_context is Function.setup_context and _needs_setup():
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
             "jacrev, ...), it must override the setup_context staticmethod. For more details, "
@@ -127,6 +159,19 @@ class _Ctx:
     def set_materialize_grads(self, value: bool) -> None:
         self._materialize = value
 
+    def replay(self, ctx: Any) -> None:
+        """Does to another ctx what was done to this one."""
+        own = vars(_Ctx())
+        for name, value in vars(self).items():
+            if name not in own:
+                setattr(ctx, name, value)
+        if self.saved_tensors:
+            ctx.save_for_backward(*self.saved_tensors)
+        ctx.mark_non_differentiable(*self._no_grad_outputs)
+        if self._dirty:
+            ctx.mark_dirty(*self._dirty)
+        ctx.set_materialize_grads(self._materialize)
+
 
 def _apply_lower(cls: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
     """The function of arguments of lower levels, and a ctx that its setup_context has filled."""
@@ -142,6 +187,15 @@ def _apply_lower(cls: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
         finally:
             _C._set_grad_enabled(previous)
     return result, ctx
+
+
+def _apply_single(cls: Any, args: tuple[Any, ...]) -> Any:
+    top = max((a for a in args if isinstance(a, Wrapped)), key=lambda t: t._level.id)
+    if isinstance(top, Dual):
+        raise NotImplementedError(
+            f"{cls.__name__}: a function of a single level can't take tensors with a tangent"
+        )
+    return _generated(cls, args, top._level)
 
 
 # --- vmap -----------------------------------------------------------------------------------------
@@ -265,6 +319,7 @@ def _generated(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     in_dims = [_dim(a, level) for a in args]
     out_dims: list[int | None] = []
     out_spec: list[Any] = []
+    recorded: list[_Ctx] = []  # of a forward that takes ctx: what it put there
 
     def wrapped(values: Any, dims: Any) -> tuple[Any, ...]:
         return tuple(_put(v, d, level) for v, d in zip(values, dims))
@@ -273,7 +328,11 @@ def _generated(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         @staticmethod
         def forward(*inner: Any) -> Any:
             with _revived(level):
-                output = cls.forward(*wrapped(inner, in_dims))
+                if cls.setup_context is Function.setup_context:
+                    recorded[:] = [_Ctx()]
+                    output = cls.forward(recorded[0], *wrapped(inner, in_dims))
+                else:
+                    output = cls.forward(*wrapped(inner, in_dims))
                 flat, spec = tree_flatten(output)
                 out_dims[:] = [_dim(o, level) for o in flat]
                 out_spec[:] = [spec]
@@ -285,7 +344,10 @@ def _generated(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
                 ctx._batched = _BatchedCtx(ctx, level)
                 outs = wrapped(output, out_dims)
                 args_again = wrapped(inputs, in_dims)
-                cls.setup_context(ctx._batched, args_again, tree_unflatten(outs, out_spec[0]))
+                if recorded:
+                    recorded[0].replay(ctx._batched)
+                else:
+                    cls.setup_context(ctx._batched, args_again, tree_unflatten(outs, out_spec[0]))
                 marked = getattr(ctx, "_unmarked_batched", ())
                 ctx.mark_non_differentiable(
                     *(o for o, b in zip(output, outs) if any(b is m for m in marked))

@@ -18,7 +18,16 @@ from .activation import (
     Tanh,
 )
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
-from .layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear
+from .conv import Conv1d, Conv2d, Conv3d
+from .dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
+from .layers import Embedding, Flatten, Identity, LayerNorm, Linear
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -29,29 +38,44 @@ from .loss import (
     SmoothL1Loss,
 )
 from .module import Module
+from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm
 from .parameter import Buffer, Parameter
+from .pooling import MaxPool1d, MaxPool2d, MaxPool3d
 
 __all__ = [
+    "AlphaDropout",
     "BCELoss",
     "BCEWithLogitsLoss",
-    "ELU",
-    "Hardtanh",
-    "LogSigmoid",
-    "SmoothL1Loss",
-    "Softplus",
-    "GELU",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
     "Buffer",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
     "CrossEntropyLoss",
     "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "ELU",
     "Embedding",
+    "FeatureAlphaDropout",
     "Flatten",
+    "GELU",
+    "GroupNorm",
+    "Hardtanh",
     "Identity",
     "L1Loss",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
     "Module",
     "ModuleDict",
     "ModuleList",
@@ -62,7 +86,9 @@ __all__ = [
     "Sequential",
     "SiLU",
     "Sigmoid",
+    "SmoothL1Loss",
     "Softmax",
+    "Softplus",
     "Tanh",
     "functional",
     "init",

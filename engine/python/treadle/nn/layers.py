@@ -1,4 +1,4 @@
-"""Layers with or without weights: Linear, Embedding, LayerNorm, Dropout, Flatten, Identity."""
+"""Layers with or without weights: Linear, Embedding, LayerNorm, Flatten, Identity."""
 
 from __future__ import annotations
 
@@ -175,23 +175,6 @@ class LayerNorm(Module):
             f"{self.normalized_shape}, eps={self.eps}, "
             f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
-
-
-class Dropout(Module):
-    """While training, zeroes each element with probability p and divides the rest by 1 - p."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def forward(self, input: _C.Tensor) -> _C.Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Flatten(Module):
