@@ -492,3 +492,100 @@ def test_warnings_come_again_if_asked_for():
     finally:
         E.set_warn_always(False)
         x.grad = None
+
+
+# --- forward mode of Functions, and gradcheck of it
+
+
+def moving(forward, jvp):
+    """A Function of one tensor."""
+    return type(
+        "Moving",
+        (Function,),
+        {"forward": staticmethod(forward), "jvp": staticmethod(jvp), "backward": None},
+    )
+
+
+def written(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+@pytest.mark.parametrize(
+    ("forward", "jvp", "message"),
+    [
+        (lambda c, x: x[:2], lambda c, t: t[:2].clone(), "is not returning a view"),
+        (lambda c, x: x[:2], lambda c, t: t[:2].clone()[:], "a view of the given grad input"),
+        (lambda c, x: x, lambda c, t: t, "is not returning a view"),
+        (written, lambda c, t: t * 2, "not modifying the forward mode gradients inplace"),
+        (written, lambda c, t: t, "not modifying the forward mode gradients inplace"),
+        (lambda c, x: x.round().int(), lambda c, t: t, "You should return None at that position"),
+        (lambda c, x: x * 2, lambda c, t: 3, "expected Variable or None"),
+        (lambda c, x: x * 2, lambda c, t: (t, t), "expected 1 but got 2"),
+    ],
+)
+def test_what_jvp_may_return(forward, jvp, message):
+    fw = E.autograd.forward_ad
+    with fw.dual_level(), pytest.raises(RuntimeError, match=message):
+        moving(forward, jvp).apply(fw.make_dual(E.ones(3), E.ones(3)))
+
+
+def test_jvp_sees_what_was_saved_for_forward():
+    fw = E.autograd.forward_ad
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x, kept):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(kept)
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx, t, other):
+            assert other is None and len(ctx.saved_tensors) == 1
+            return t * ctx.saved_tensors[0]
+
+        @staticmethod
+        def vjp(ctx, g):
+            assert len(ctx.saved_tensors) == 1
+            return g * 2, None
+
+    x = leaf(3)
+    with fw.dual_level():
+        y = Double.apply(fw.make_dual(x, E.ones(3, dtype=E.float64)), E.tensor(2))
+        assert (fw.unpack_dual(y).tangent == 2).all()
+        y.sum().backward()
+    assert (x.grad == 2).all()
+    with fw.dual_level():  # view_as() asks its argument for the shape alone
+        d = fw.make_dual(E.ones(2), E.ones(2))
+        assert fw.unpack_dual(d.view_as(d)).tangent._is_view()
+
+
+def test_gradcheck_of_forward_mode():
+    fw, count = E.autograd.forward_ad, [0]
+
+    class Copy(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x.clone(), y.clone()
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            count[0] += 1
+            return x, y
+
+    def wrong(x, y):
+        if fw._current_level >= 0:
+            p, t = fw.unpack_dual(y)
+            y = fw.make_dual(p, t * 1.1)
+        return x + y, y
+
+    x, y = leaf(2), leaf(2)
+    options = {"check_forward_ad": True, "check_backward_ad": False, "fast_mode": True}
+    assert gradcheck(Copy.apply, (x, y), check_batched_forward_grad=True, **options)
+    assert count[0] == 12  # once, then with zeros or nothing for each input, a batch and a loop
+    with pytest.raises(RuntimeError, match="forward mode mismatch for output 0 with .* input 1"):
+        gradcheck(wrong, (x, y), **options)
+    draws = moving(lambda c, x: x * 2, lambda c, t: t * 2 + E.randn_like(t) * 0)
+    with pytest.raises(RuntimeError, match="calling random operations inside of vmap"):
+        gradcheck(draws.apply, x, check_batched_forward_grad=True, **options)

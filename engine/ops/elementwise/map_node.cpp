@@ -145,7 +145,9 @@ Gradients MapNode::apply(Gradients grads) {
     if (!saved[k].defined()) continue;
     x[k] = graph ? saved[k].get(this) : saved[k].get_data(own.c_str());
     if (x[k].dtype() != g.dtype() && !(k == 0 && op_.condition_first)) {
+      const bool number = x[k].impl()->wrapped_number;
       x[k] = graph ? to(x[k], g.dtype()) : cast(x[k], g.dtype());
+      x[k].impl()->wrapped_number = number;  // what is computed of it isn't packed by hooks either
     }
   }
   Tensor y;

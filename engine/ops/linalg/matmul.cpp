@@ -255,9 +255,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  if (weight.dim() == 2 && input.dim() == 2 && bias.defined())
-    return addmm(bias, input, transpose(weight, 0, 1));
-  const Tensor out = matmul(input, weight.dim() == 2 ? transpose(weight, 0, 1) : weight);
+  if (weight.dim() == 2 && input.dim() == 2 && bias.defined()) return addmm(bias, input, t(weight));
+  const Tensor out = matmul(input, weight.dim() == 2 ? t(weight) : weight);
   return bias.defined() ? add(out, bias) : out;
 }
 

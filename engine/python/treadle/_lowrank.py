@@ -140,7 +140,8 @@ def lobpcg(
         return values, _C.stack([v for _, v in pairs]).reshape(*A.shape[:-1], k)
     descending = largest is not False
     if A.requires_grad or (B is not None and B.requires_grad):
-        return _dense(A, B, k, descending)
+        # Gradients are to be symmetric, as the matrices are.
+        return _dense((A + A.mH) / 2, None if B is None else (B + B.mH) / 2, k, descending)
     eps = 1.2e-7 if A.dtype == _C.float32 else 2.3e-16
     rounds = 1000 if niter is None or niter < 0 else niter
     guess = _C.randn(m, n, dtype=A.dtype) if X is None else X

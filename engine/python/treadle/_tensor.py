@@ -676,6 +676,21 @@ def _private_name(name: str) -> Any:
     return missing
 
 
+def _set_backward_hooks(self: Any, hooks: Any) -> None:
+    """Keeps a table of hooks, as unpickling does in PyTorch; hooks that are to run are made by
+    register_hook()."""
+    if hooks and self.requires_grad:
+        raise NotImplementedError("_backward_hooks: register hooks with register_hook()")
+    self.__dict__["_hooks_table"] = hooks
+
+
+def _refuse(text: str) -> Callable[[Any], None]:
+    def delete(self: Any) -> None:
+        raise RuntimeError(text)
+
+    return delete
+
+
 def install() -> None:
     for method in METHODS:
         setattr(Tensor, method.__name__, method)
@@ -692,4 +707,14 @@ def install() -> None:
     node.register_prehook = _node_register_prehook
     node.metadata = property(_node_metadata)
     node.__getattr__ = _node_getattr
+    Tensor._grad_fn = property(
+        lambda self: self.grad_fn,
+        None,
+        _refuse("Deletion of _grad_fn not allowed. Detach tensor instead!"),
+    )
+    Tensor._backward_hooks = property(
+        lambda self: self.__dict__.get("_hooks_table"),
+        _set_backward_hooks,
+        _refuse("Deletion of _backwards_hooks not allowed!"),
+    )
     Tensor.__array_priority__ = 1000  # NumPy's operators leave the work to ours

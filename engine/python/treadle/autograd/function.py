@@ -56,7 +56,7 @@ class FunctionCtx(_C._FunctionBase):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         if self._in_jvp:
-            return self.saved_for_forward or self._to_save
+            return self.saved_for_forward
         return self._saved()
 
     @property

@@ -76,6 +76,8 @@ def gradcheck(
             check.backward(nondet_tol, check_grad_dtypes)
         if check_forward_ad:
             check.forward()
+            if check_undefined_grad:
+                check.undefined_forward()
         if check_batched_forward_grad:
             check.batched_forward()
         if check_backward_ad:
@@ -174,9 +176,11 @@ def _differentiable(result: Any) -> list[Tensor]:
 
 @contextmanager
 def _own_random() -> Iterator[None]:
-    """Random numbers that leave the generator as it was."""
+    """The same random numbers each time, which leave the generator as it was and have nothing to do
+    with what the caller draws."""
     state = random.get_rng_state()
     try:
+        _C.manual_seed(67280421310721)
         yield
     finally:
         random.set_rng_state(state)
@@ -256,7 +260,9 @@ class _Check:
                 t.retain_grad()
 
     def outputs(self) -> list[Tensor]:
-        self.outs = _differentiable(self.func(*self.args))
+        results = _listed(self.func(*self.args))
+        self.marks = [isinstance(o, Tensor) and o.requires_grad for o in results]
+        self.outs = [o for o, mark in zip(results, self.marks) if mark]
         return self.outs
 
     def no_outputs(self) -> None:
@@ -305,11 +311,10 @@ class _Check:
 
     def slopes(self, t: Tensor, direction: Tensor) -> list[Tensor]:
         """For each differentiable output its derivative in the direction, by real components."""
-        marks = [isinstance(o, Tensor) and o.requires_grad for o in _listed(self.func(*self.args))]
         before, after = self.moved(t, direction)
         return [
             (_real(b) - _real(a)) / (2 * self.eps)
-            for a, b, mark in zip(before, after, marks)
+            for a, b, mark in zip(before, after, self.marks)
             if mark
         ]
 
@@ -373,15 +378,24 @@ class _Check:
                 raise GradcheckError("grad has incorrect size")
             analytic = (_real(found[i]) * _real(u)).sum().reshape(1, 1)
             numeric = (self.slopes(t, u)[o] * _real(seed)).sum().reshape(1, 1)
-            self.compare(numeric, analytic, i, o, out, "Jacobian mismatch")
+            weight = (_real(u).sum() * _real(seed).sum()).item()
+            self.compare(numeric, analytic, i, o, out, "Jacobian mismatch", weight)
         self.same_again(found, o, seed, nondet_tol)
 
     def compare(
-        self, numeric: Tensor, analytic: Tensor, i: int, o: int, out: Tensor, what: str
+        self,
+        numeric: Tensor,
+        analytic: Tensor,
+        i: int,
+        o: int,
+        out: Tensor,
+        what: str,
+        weight: float = 1,
     ) -> None:
+        """weight: how many entries' atol a number stands for; in fast mode their weighted sum."""
         numeric = numeric.to(analytic.dtype)
         error = (analytic - numeric).abs()
-        wrong = ~(error <= numeric.abs() * self.rtol + self.atol)
+        wrong = ~(error <= numeric.abs() * self.rtol + self.atol * weight)
         equal = (analytic == numeric) | (analytic.isnan() & numeric.isnan())
         wrong = wrong & ~equal
         if not wrong.any().item():
@@ -399,29 +413,61 @@ class _Check:
 
     # --- forward mode
 
+    def dual_arguments(self, directions: dict[int, Tensor]) -> list[Any]:
+        """The arguments with these tangents (by place); zeros for the others that are checked."""
+        from . import forward_ad
+
+        return [
+            forward_ad.make_dual(a.detach(), directions[k] if k in directions else _C.zeros_like(a))
+            if isinstance(a, Tensor) and a.requires_grad
+            else a
+            for k, a in enumerate(self.args)
+        ]
+
     def tangents(self, t: Tensor, direction: Tensor) -> list[Tensor]:
         """For each differentiable output its tangent."""
         from . import forward_ad
 
-        marks = [isinstance(o, Tensor) and o.requires_grad for o in _listed(self.func(*self.args))]
+        place = next(k for k, a in enumerate(self.args) if a is t)
         with forward_ad.dual_level():
-            args = tuple(
-                forward_ad.make_dual(a.detach(), direction)
-                if a is t
-                else a.detach()
-                if isinstance(a, Tensor) and a.requires_grad
-                else a
-                for a in self.args
-            )
-            pairs = [
-                forward_ad.unpack_dual(r)
-                for r, mark in zip(_listed(self.func(*args)), marks)
-                if mark
-            ]
+            results = _listed(self.func(*self.dual_arguments({place: direction})))
+            pairs = [forward_ad.unpack_dual(r) for r, mark in zip(results, self.marks) if mark]
             return [
                 _C.zeros_like(p.primal) if p.tangent is None else p.tangent.detach().clone()
                 for p in pairs
             ]
+
+    def undefined_forward(self) -> None:
+        """A plain argument has to do as one with a tangent of zeros."""
+        from . import forward_ad
+
+        places = [k for k, a in enumerate(self.args) if isinstance(a, Tensor) and a.requires_grad]
+        with _own_random():
+            directions = {k: _random_like(self.args[k]) for k in places}
+        with forward_ad.dual_level():
+            for k in places:
+                found = []
+                for given in (_C.zeros_like(self.args[k]), None):
+                    args = self.dual_arguments(
+                        {i: d if i != k else _C.zeros_like(d) for i, d in directions.items()}
+                    )
+                    if given is None:
+                        args[k] = self.args[k].detach()
+                    found.append(
+                        [
+                            forward_ad.unpack_dual(r).tangent
+                            for r, mark in zip(_listed(self.func(*args)), self.marks)
+                            if mark
+                        ]
+                    )
+                for o, (zeros, plain) in enumerate(zip(*found)):
+                    if zeros is None or plain is None or _C.allclose(zeros, plain):
+                        continue
+                    raise GradcheckError(
+                        f"Mismatch in tangent values for output with index: {o} when input: "
+                        f"{self.args[k]} has an undefined tangent value.  Got: {zeros} but "
+                        f"expected: {plain}"
+                    )
 
     def forward(self) -> None:
         what = "Jacobian computed with forward mode mismatch"
@@ -438,19 +484,28 @@ class _Check:
             for o, out in enumerate(self.outs):
                 numeric = _C.stack([r[0][o] for r in rows], 0)
                 analytic = _C.stack([_real(r[1][o]) for r in rows], 0)
+                weight = 1.0
                 if self.fast:
                     numeric = (numeric * seeds[o]).sum().reshape(1, 1)
                     analytic = (analytic * seeds[o]).sum().reshape(1, 1)
-                self.compare(numeric, analytic, i, o, out, what)
+                    weight = (_real(directions[0]).sum() * seeds[o].sum()).item()
+                self.compare(numeric, analytic, i, o, out, what, weight)
 
     def batched_forward(self) -> None:
-        from ..func import vmap
+        from ..func._vmap import vmap_any
 
         for t in self.wanted:
             with _own_random():
                 batch = _C.stack([_random_like(t) for _ in range(2)])
             one = [self.tangents(t, u) for u in batch.unbind(0)]
-            many = vmap(lambda u, t=t: tuple(self.tangents(t, u)))(batch)
+            try:
+                many = vmap_any(lambda u, t=t: tuple(self.tangents(t, u)))(batch)
+            except RuntimeError as e:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {e}\n\ngradcheck failed while "
+                    "testing batched forward mode: pass check_batched_forward_grad=False to leave "
+                    "this out"
+                ) from e
             for o, whole in enumerate(many):
                 self.batch_equals([r[o] for r in one], whole, "forward")
 

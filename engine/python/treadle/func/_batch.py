@@ -51,7 +51,7 @@ class Batched(Wrapped):
         if name == "__setitem__" or (name[-1] == "_" and name[-2:] != "__"):
             return _inplace(func, name, args, kwargs, level)
         if _draws(name) and level.randomness == "error":
-            raise RuntimeError(RANDOM_ERROR)
+            random_error(level)
         rule = RULES.get(name) or (_elementwise_rule if name in elementwise() else None)
         if rule is not None:
             result = rule(func, args, kwargs, level)
@@ -226,7 +226,7 @@ def _inplace(func: Any, name: str, args: Any, kwargs: Any, level: Level) -> Any:
             "arithmetic(self, *extra_args)"
         )
     if _draws(name) and level.randomness == "error":
-        raise RuntimeError(RANDOM_ERROR)
+        random_error(level)
     if name[:-1] in elementwise() and not _draws(name):
         rank = self.dim()
         others = [t for t in tensors_in((args[1:], kwargs)) if _ours(t, level)]
@@ -255,10 +255,18 @@ def _inplace(func: Any, name: str, args: Any, kwargs: Any, level: Level) -> Any:
     return None if name == "__setitem__" else self
 
 
-RANDOM_ERROR = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-)
+def random_error(level: Level) -> None:
+    if level.manual:
+        raise RuntimeError(
+            "vmap: We do not yet support calling random operations inside of vmap. Please perform "
+            "random operations outside of vmap as a workaround"
+        )
+    raise RuntimeError(
+        "vmap: called random operation while in randomness error mode. Please either use the 'same'"
+        " or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
+    )
+
+
 _RANDOM = frozenset(
     "bernoulli multinomial normal poisson rand_like randn_like randint_like dropout alpha_dropout "
     "feature_dropout feature_alpha_dropout dropout1d dropout2d dropout3d rrelu uniform_ normal_ "
@@ -276,7 +284,7 @@ def random_factory(level: Level) -> Callable[..., Any]:
 
     def call(func: Any, args: Any, kwargs: Any) -> Any:
         if level.randomness == "error":
-            raise RuntimeError(RANDOM_ERROR)
+            random_error(level)
         outer = _C._set_random_override(None)
         try:
             if level.randomness == "same":

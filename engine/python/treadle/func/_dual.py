@@ -36,6 +36,8 @@ LINEAR = frozenset(
     "conj conj_physical resolve_conj resolve_neg to type double float half bfloat16 "
     "adjoint".split()
 )
+# Of those, the ones that ask a second tensor for its shape only.
+SHAPE_OF_OTHER = frozenset("view_as expand_as reshape_as".split())
 # Ops whose results carry no tangent.
 CUT = frozenset(
     "detach eq ne lt le gt ge isnan isinf isfinite argmax argmin argsort zeros_like ones_like "
@@ -106,7 +108,8 @@ class Dual(Wrapped):
         def primal(t: Tensor) -> Tensor:
             return t._inner if is_dual(t) else t
 
-        duals = [t for t in tensors_in((args, kwargs)) if is_dual(t) and t._tangent is not None]
+        moving = args[:1] if name in SHAPE_OF_OTHER else (args, kwargs)
+        duals = [t for t in tensors_in(moving) if is_dual(t) and t._tangent is not None]
         if kwargs.get("out") is not None:
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic "
@@ -120,7 +123,7 @@ class Dual(Wrapped):
             return func(*map_tensors(primal, args), **map_tensors(primal, kwargs))
         if name in LINEAR and duals[0] is args[0] and len(duals) == 1:
             value = func(*map_tensors(primal, args), **map_tensors(primal, kwargs))
-            tangent = func(duals[0]._tangent, *args[1:], **kwargs)
+            tangent = func(duals[0]._tangent, *map_tensors(primal, args[1:]), **kwargs)
             if isinstance(value, Tensor):
                 return _join(value, tangent, level)
             return type(value)([_join(v, t, level) for v, t in zip(value, tangent)])
@@ -176,6 +179,16 @@ class Dual(Wrapped):
             else Dual.make(v, _C.zeros_like(v) if t is None else t.expand(v.shape), level)
             for v, t in zip(values, tangents)
         )
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """That of the value; the tangent takes no part."""
+        self._inner.backward(gradient, retain_graph, create_graph, inputs)
 
     def __bool__(self) -> bool:
         return bool(self._inner)

@@ -84,27 +84,43 @@ def _apply_dual(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     if not moving:
         return result
     tangents = []
+    versions: dict[int, int] = {}  # of the tangents, before jvp
     for a in args:
         if ours(a) and a._tangent is not None:
             tangents.append(a._tangent)
-        elif isinstance(a, Tensor) and ctx._materialize:
+            versions[id(a._tangent)] = a._tangent._version
+        elif isinstance(a, Tensor) and _moves(a) and ctx._materialize:
             tangents.append(_C.zeros_like(a._inner if ours(a) else a))
         else:
             tangents.append(None)
     ctx._in_jvp = True
     moved = cls.jvp(ctx, *tangents)
+    ctx._in_jvp = False
     outputs = result if isinstance(result, tuple) else (result,)
     moved = moved if isinstance(moved, tuple) else (moved,)
     if len(moved) != len(outputs):
         raise RuntimeError(
-            f"Expected the jvp function of {cls.__name__} to return {len(outputs)} forward "
-            f"gradients for its outputs, got {len(moved)}"
+            f"Function's jvp returned an invalid number of forward gradients (expected "
+            f"{len(outputs)} but got {len(moved)})"
         )
     dirty = {id(t) for t in ctx._dirty}
     unmarked = {id(t) for t in ctx._no_grad_outputs}
     made = []
     for i, (out, t) in enumerate(zip(outputs, moved)):
-        if t is None or not isinstance(out, Tensor) or id(out) in unmarked:
+        if t is not None and not isinstance(t, Tensor):
+            raise RuntimeError(
+                f"expected Variable or None (got {type(t).__name__}) for grad output {i}."
+            )
+        if not isinstance(out, Tensor) or id(out) in unmarked or not _moves(out):
+            if t is not None:
+                raise RuntimeError(
+                    f"Function's jvp returned a gradient at position {i}, but the corresponding "
+                    "forward output is not a differentiable Tensor. You should return None at that "
+                    "position instead."
+                )
+            made.append(out)
+            continue
+        if t is None:
             made.append(out)
             continue
         if t.shape != out.shape:
@@ -118,7 +134,8 @@ def _apply_dual(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         if id(out) in dirty:
             own = next(a for a in args if (a._inner if ours(a) else a) is out)
             if ours(own):
-                if own._tangent is not None and t is not own._tangent:
+                old = own._tangent
+                if old is not None and (t is not old or t._version == versions[id(old)]):
                     raise RuntimeError(
                         "An inplace custom Function is not modifying the forward mode gradients "
                         "inplace. If the forward is modifying an input inplace, then the jvp "
@@ -127,8 +144,39 @@ def _apply_dual(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
                 own._tangent = t
                 made.append(own)
                 continue
+        else:
+            _check_view(out, t, [(a._inner, a._tangent) for a in args if ours(a)])
         made.append(Dual.make(out, t, level))
     return tuple(made) if isinstance(result, tuple) else made[0]
+
+
+def _moves(t: Any) -> bool:
+    """Whether a tensor can have a tangent."""
+    return bool(t.dtype.is_floating_point or t.dtype.is_complex)
+
+
+def _check_view(out: Any, tangent: Any, inputs: list[tuple[Any, Any]]) -> None:
+    """The tangent of a view of an input must be that view of the input's tangent: what is written
+    into one is to show in the other."""
+    if isinstance(out, Wrapped) or isinstance(tangent, Wrapped) or not out._is_view():
+        return
+    for value, moving in inputs:
+        if moving is None or isinstance(value, Wrapped) or isinstance(moving, Wrapped):
+            continue
+        if out._base is not (value._base if value._is_view() else value):
+            continue
+        if not tangent._is_view():
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp "
+                "is not returning a view."
+            )
+        if tangent._base is not (moving._base if moving._is_view() else moving):
+            which = "same base as the given" if value._is_view() else "given"
+            raise RuntimeError(
+                "A custom Function is returning a view but the jvp is not returning a view of the "
+                f"{which} grad input."
+            )
+        return
 
 
 class _Ctx:
@@ -137,18 +185,22 @@ class _Ctx:
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
-        self.saved_tensors: tuple[Any, ...] = ()
+        self._saved: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
         self._no_grad_outputs: tuple[Any, ...] = ()
         self._materialize = True
         self._in_jvp = False
 
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        return self.saved_for_forward if self._in_jvp else self._saved
+
     def save_for_backward(self, *tensors: Any) -> None:
-        self.saved_tensors = tensors
+        self._saved = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        self.saved_for_forward = self.saved_tensors = tensors
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         self._dirty = tensors

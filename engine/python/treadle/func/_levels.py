@@ -34,7 +34,9 @@ class Level:
         self.alive = True
         self.size = 0  # vmap: of the batch
         self.randomness = "error"
-        self.manual = False  # forward_ad's, which a user opens by hand
+        # forward_ad's, which a user opens by hand, or gradcheck's: not one of func's, which ask of
+        # a Function that it has a setup_context.
+        self.manual = False
         self.forward_outside = True  # jvp: whether forward mode was on around it
 
     def __enter__(self) -> Level:

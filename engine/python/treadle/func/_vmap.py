@@ -58,6 +58,16 @@ def vmap(
     return wrapped
 
 
+def vmap_any(func: Callable[..., Any]) -> Callable[..., Any]:
+    """vmap for gradcheck: along dimension 0, also of a Function without setup_context."""
+
+    def wrapped(*args: Any) -> Any:
+        size, flat_dims, flat, spec = _process(0, args, func)
+        return _run(func, size, flat_dims, flat, spec, 0, "error", {}, manual=True)
+
+    return wrapped
+
+
 def _same(f: Any) -> Any:
     return f
 
@@ -127,9 +137,10 @@ def _run(
     out_dims: Dims,
     randomness: str,
     kwargs: Any,
+    manual: bool = False,
 ) -> Any:
     level = Level("vmap")
-    level.size, level.randomness = size, randomness
+    level.size, level.randomness, level.manual = size, randomness, manual
     with level:
         args = [a if d is None else Batched.make(a, d, level) for a, d in zip(flat, flat_dims)]
         outer = _C._set_random_override(random_factory(level))
