@@ -201,3 +201,107 @@ def test_an_operator_with_kernels_for_the_transforms():
     assert t.equal(vmap(grad(grad(scale)))(x), 60 * x)
     with pytest.raises(NotImplementedError, match="Jvp"):
         jvp(scale, (x,), (x,))
+
+
+def test_what_a_transformed_function_must_not_do():
+    x = t.ones(3)
+    for transform in (vmap, grad, lambda f: lambda x: jvp(f, (x,), (x,))):
+        with pytest.raises(RuntimeError, match=r"Tensor.requires_grad_\(\)"):
+            transform(lambda x: x.requires_grad_().sum())(x)
+    with pytest.raises(RuntimeError, match=r"Tensor.retain_grad\(\)"):
+        grad(lambda x: x.sin().retain_grad())(x)
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(lambda x: x.nonzero())(t.ones(2, 3))
+    hooks = t.autograd.graph.save_on_cpu
+    with pytest.raises(RuntimeError, match="saved tensor hooks"), hooks():
+        vjp(t.sin, x)
+    with pytest.raises(RuntimeError, match="saved tensor hooks"):
+        with hooks():
+            grad(lambda x: x.sin().sum())(x)
+    with pytest.raises(RuntimeError, match="non-empty output"):
+        vjp(lambda x: None, x)
+    assert x.requires_grad_().requires_grad  # outside again
+
+
+def test_tensors_inside_transforms_print_their_levels():
+    seen = []
+
+    def f(x):
+        seen.append(repr(x))
+        return x.sum()
+
+    vmap(grad(f))(t.ones(2, 3))
+    text = "".join(seen.pop().split())
+    assert text == (
+        "GradTrackingTensor(lvl=2,value=BatchedTensor(lvl=1,bdim=0,"
+        "value=tensor([[1.,1.,1.],[1.,1.,1.]])))"
+    )
+    grad(lambda x: grad(f)(x).sum())(t.ones(1))
+    assert seen.pop().count("GradTrackingTensor") == 2
+    other = t.ones(1)
+    vjp(lambda x: (f(other), x.sum())[1], t.ones(1))
+    assert seen.pop() == "tensor([1.])"
+
+
+def test_a_function_of_nested_and_returned_inputs():
+    class Pair(t.autograd.Function):
+        @staticmethod
+        def forward(x, ys):
+            return x + ys[0] + ys[1]
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, ys):
+            assert in_dims == (0, [0, None])
+            return x + ys[0] + ys[1], 0
+
+    x = t.arange(3.0)
+    assert t.equal(vmap(lambda x: Pair.apply(x, [x, t.ones(())]))(x), 2 * x + 1)
+
+    class Same(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    for call in (Same.apply, grad(lambda x: Same.apply(x.clone()).sum())):
+        with pytest.raises(RuntimeError, match="A input that has been returned as-is"):
+            call(x)
+
+
+def test_in_place_ops_of_views_in_forward_mode_below_vmap():
+    def f(x, y):
+        x = x.clone()
+        before, row = x[1], x[0]
+        row.copy_(y)
+        x.mul_(y)
+        return x, before, row
+
+    x, y, v = t.randn(4, 2, 3), t.randn(4, 3), t.randn(4, 3)
+    push = vmap(lambda x, y, v: jvp(lambda y: f(x, y), (y,), (v,))[1])(x, y, v)
+    for i in range(4):
+        whole, before, row = (p[i] for p in push)
+        assert t.allclose(row, 2 * y[i] * v[i]) and t.allclose(before, x[i, 1] * v[i])
+        assert t.equal(whole, t.stack([row, before]))
+    jac = jacfwd(lambda x, y: y.copy_(x))(t.ones(2), t.zeros(2))
+    assert t.equal(jac, t.eye(2))
+    squeezed = vmap(lambda x: x.squeeze_(0).t_() * 2)(t.ones(3, 1, 2, 4))
+    assert squeezed.shape == (3, 4, 2)
+
+
+def test_auxiliary_results_of_nested_jacobians():
+    def f(x):
+        return x.sin(), x * 2
+
+    jac, aux = vmap(jacfwd(jacrev(f, has_aux=True), has_aux=True))(t.ones(3, 2))
+    assert jac.shape == (3, 2, 2, 2) and t.equal(aux, t.full((3, 2), 2.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 
 from . import _C
 
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar, overload
 
     F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Forward(threading.local):
+    """Forward mode in this thread."""
+
+    enabled = True
+    # While a jvp runs, the tensors of vmap by id() of what they wrap: an in-place op on a view of
+    # one may give it a tangent.
+    seen: Any = None
+
+
+forward = _Forward()
 
 
 class _Mode:

@@ -263,7 +263,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     Needs NumPy, which the package doesn't depend on.
     """
     if self.requires_grad:
-        if not force:
+        if not force and _C.is_grad_enabled():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. "
                 "Use tensor.detach().numpy() instead."
@@ -381,7 +381,20 @@ def _reduce_generator(self: Any) -> Any:
 # --- text, and the rest of Python's protocols -----------------------------------------------------
 
 
+# The text of a tensor that func's transforms follow, None of another; set when func is imported.
+_transformed_text: Any = None
+
+
 def __repr__(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    if _transformed_text is not None and tensor_contents is None:
+        text: str | None = _transformed_text(self)
+        if text is not None:
+            return text
+    return plain_repr(self, tensor_contents)
+
+
+def plain_repr(self: Tensor, tensor_contents: str | None = None) -> str:
+    """The text of a tensor, whatever transforms know of it."""
     from ._modes import DisableTorchFunctionSubclass
     from ._print import tensor_text
 

@@ -82,14 +82,15 @@ def functional_init(
     device: Any = "cpu",
 ) -> Callable[..., Any]:
     """A function of the class's arguments that returns (weights, function, names of the weights):
-    of one model, or those of ensemble_shape[0] models, stacked. ValueError if it has buffers."""
+    of one model, or those of ensemble_shape[0] models, stacked. function(weights, inputs), where
+    inputs is a tuple. ValueError if the model has buffers."""
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         model, models = _many(lambda: model_class(*args, **kwargs).to(device), ensemble_shape)
         function, weights = make_functional(model)
         if models:
             weights = _stacked(models, "parameters")
-        return weights, function, function.param_names
+        return weights, lambda w, inputs: function(w, *inputs), function.param_names
 
     return wrapped
 
@@ -99,13 +100,20 @@ def functional_init_with_buffers(
     ensemble_shape: Sequence[int] = (),
     device: Any = "cpu",
 ) -> Callable[..., Any]:
-    """As functional_init: (weights, buffers, function, names of the weights, of the buffers)."""
+    """As functional_init: (weights, buffers, function, names of the weights, of the buffers);
+    function(weights, buffers, inputs)."""
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         model, models = _many(lambda: model_class(*args, **kwargs).to(device), ensemble_shape)
         function, weights, buffers = make_functional_with_buffers(model)
         if models:
             weights, buffers = _stacked(models, "parameters"), _stacked(models, "buffers")
-        return weights, buffers, function, function.param_names, function.buffer_names
+        return (
+            weights,
+            buffers,
+            lambda w, b, inputs: function(w, b, *inputs),
+            function.param_names,
+            function.buffer_names,
+        )
 
     return wrapped

@@ -7,11 +7,14 @@ with dual_level():
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .. import _C
+from .._modes import forward
 from ..func._api import _check_tangent
-from ..func._dual import Dual, forward
+from ..func._batch import Batched
+from ..func._dual import Dual
 from ..func._levels import Level, Wrapped
 
 Tensor = _C.Tensor
@@ -102,6 +105,11 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
                 "Trying to set a forward gradient that has a forward gradient at the same level. "
                 "This is not supported."
             )
+    if any(isinstance(t, Batched) and not t._level.manual for t in _layers(tensor)):
+        raise RuntimeError(
+            "Batching rule not implemented for aten::_make_dual; the fallback path doesn't work on "
+            "out= or view ops."
+        )
     _check_tangent(tensor, tangent)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(
@@ -111,6 +119,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if isinstance(tensor, Dual):
         tensor = tensor._inner
     return Dual.make(_alias(tensor), tangent, _open[0])
+
+
+def _layers(tensor: Any) -> Iterator[Any]:
+    while isinstance(tensor, Wrapped):
+        yield tensor
+        tensor = tensor._inner
 
 
 def _alias(tensor: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
+from .._modes import forward
 
 Tensor = _C.Tensor
 
@@ -152,11 +153,26 @@ class FunctionCtx(_C._FunctionBase):
 
 def bind_default_args(func: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The positional arguments of func with its defaults filled in."""
+    return _bound(func, args, kwargs)[0]
+
+
+def _bound(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     import inspect
 
     bound = inspect.signature(func).bind(*args, **kwargs)
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
+
+
+def _followed(x: Any) -> bool:
+    """Whether one of func's transforms follows the tensor, or one in the tuple, list or dict."""
+    if isinstance(x, Tensor):
+        return hasattr(x, "_level")
+    if isinstance(x, (tuple, list)):
+        return any(map(_followed, x))
+    return isinstance(x, dict) and any(map(_followed, x.values()))
 
 
 class _Meta(type):
@@ -239,9 +255,18 @@ class Function(metaclass=_Meta):
         """Runs forward without recording and puts backward on the tape."""
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup:
-            args = bind_default_args(cls.forward, *args, **kwargs)
+            args, keywords = _bound(cls.forward, args, kwargs)
             kwargs = {}
-        if any(hasattr(a, "_level") for a in args if isinstance(a, Tensor)):
+            if (
+                _in_transform is not None
+                and _in_transform()
+                and any(isinstance(v, Tensor) for v in keywords.values())
+            ):
+                raise NotImplementedError(
+                    f"{cls.__name__}: kwarg-only Tensor args are not supported inside func's "
+                    "transforms; make them positional"
+                )
+        if any(map(_followed, args)):
             from ..func._functions import apply
 
             return apply(cls, args)
@@ -254,13 +279,23 @@ class Function(metaclass=_Meta):
         return cls._run(args, kwargs)[0]
 
     @classmethod
+    def _generated_type(cls) -> type[FunctionCtx]:
+        """The class of ctx inside func's transforms, which has a name of its own there."""
+        made = cls.__dict__.get("_made_type")
+        if made is None:
+            made = type(cls.__name__ + "GeneratedBackward", (cls._ctx_type,), {})
+            cls._made_type = made  # type: ignore[attr-defined]
+        return made
+
+    @classmethod
     def _run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, FunctionCtx]:
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
         tensors = [args[i] for i in positions]
         recording = _C.is_grad_enabled()
-        ctx = cls._ctx_type._make(
-            cls._ctx_type, cls.__name__ + "Backward", tensors if recording else []
-        )
+        kind = cls._ctx_type
+        if _in_transform is not None and _in_transform():
+            kind = cls._generated_type()
+        ctx = kind._make(kind, kind.__name__, tensors if recording else [])
         needed = [recording and t.requires_grad for t in tensors]
         ctx.needs_input_grad = tuple(
             i in positions and needed[positions.index(i)] for i in range(len(args))
@@ -269,15 +304,18 @@ class Function(metaclass=_Meta):
         ctx._input_count = len(args)
         ctx._input_meta = tuple((t.shape, t.dtype) for t in tensors)
 
-        previous = _C._set_grad_enabled(False)
+        previous, moving = _C._set_grad_enabled(False), forward.enabled
+        forward.enabled = False
         try:
             if cls.setup_context is not Function.setup_context:
                 result = cls.forward(*args)
                 cls.setup_context(ctx, args, result)
+                _check_saved_inputs(ctx, args, result)
             else:
                 result = cls.forward(ctx, *args, **kwargs)
         finally:
             _C._set_grad_enabled(previous)
+            forward.enabled = moving
         return _record(ctx, args, result, any(needed)), ctx
 
 
@@ -345,6 +383,20 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
+def _check_saved_inputs(ctx: FunctionCtx, args: tuple[Any, ...], result: Any) -> None:
+    """Whether setup_context saves an input that forward has returned: the caller gets an alias."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    saved = {id(t) for t in (*ctx._to_save, *ctx.saved_for_forward) if t is not None}
+    dirty = {id(t) for t in ctx._dirty}
+    inputs = {id(a) for a in args if isinstance(a, Tensor)}
+    if any(id(o) in inputs and id(o) in saved and id(o) not in dirty for o in outputs):
+        raise RuntimeError(
+            "A input that has been returned as-is as output is being saved for backward. This is "
+            "not supported if you override setup_context. You should return and save a view of the "
+            "input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+        )
+
+
 def _check_dirty(out: Tensor, is_input: bool, several: bool) -> None:
     """Whether forward may have written what it marked as dirty."""
     if not is_input:
@@ -405,7 +457,9 @@ def once_differentiable(fn: Any) -> Any:
         def guard(t: Any) -> Any:
             if not isinstance(t, Tensor) or not t.is_floating_point():
                 return t
-            return _Delayed.apply(text, t.detach().requires_grad_())
+            t = t.detach()
+            t.requires_grad = True
+            return _Delayed.apply(text, t)
 
         single = not isinstance(outputs, tuple)
         made = tuple(guard(t) for t in ((outputs,) if single else outputs))

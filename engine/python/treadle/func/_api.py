@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
-from .._modes import enable_grad
+from .._modes import enable_grad, forward
+from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from ._batch import Batched
-from ._dual import Dual, forward
+from ._batch import Batched, spread
+from ._dual import Dual
 from ._levels import (
     Level,
     Tensor,
@@ -74,39 +75,19 @@ def _replace(args: tuple[Any, ...], numbers: Any, values: Any) -> tuple[Any, ...
 # --- a level of reverse mode ----------------------------------------------------------------------
 
 
-def _spread(t: Tensor) -> Tensor:
-    """Batched at every running vmap, so that each example gets its own gradient."""
-    held = set()
-    inner: Any = t
-    while isinstance(inner, Wrapped):
-        held.add(inner._level.id)
-        inner = inner._inner
-    for level in batch_levels():
-        if level.id not in held:
-            t = _put_below(t, level)
-    return t
-
-
-def _put_below(t: Any, level: Level) -> Tensor:
-    """t with a batch dimension for the level, below the wrappers of levels inside it."""
-    if isinstance(t, Wrapped) and t._level.id > level.id:
-        if isinstance(t, Dual):
-            tangent = t._tangent
-            assert tangent is not None
-            return Dual.make(_put_below(t._inner, level), tangent, t._level)
-        assert isinstance(t, Batched)
-        return Batched.make(_put_below(t._inner, level), t._bdim, t._level)
-    return Batched.make(t.unsqueeze(0).expand((level.size, *t.shape)), 0, level)
-
-
 class _Reverse:
     """One grad or vjp: entered while its function runs."""
 
     def __init__(self) -> None:
         self.level = Level("grad")
         self.own: list[Tensor] = []  # the leaves that it made
+        self.no_hooks = disable_saved_tensors_hooks(
+            "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please "
+            "open an issue with your use case."
+        )
 
     def __enter__(self) -> _Reverse:
+        self.no_hooks.__enter__()
         self.outside = _C.is_grad_enabled()
         self.level.__enter__()
         _C._set_grad_enabled(True)
@@ -115,12 +96,14 @@ class _Reverse:
     def __exit__(self, *args: object) -> None:
         _C._set_grad_enabled(self.outside)
         self.level.__exit__()
+        self.no_hooks.__exit__(None, None, None)
 
     def enter(self, tree: Any) -> Any:
         def one(t: Any) -> Any:
             if not isinstance(t, Tensor):
                 return t
-            made = fresh(_spread(t), True)
+            made = fresh(spread(t, batch_levels()), True)
+            self.level.entered.append(innermost(made))
             if innermost(made).grad_fn is None:
                 self.own.append(innermost(made))
             return made
@@ -285,6 +268,7 @@ def _vjp(
                     f"Mismatch in shape: grad_output has a shape of {v.shape} and output has a "
                     f"shape of {o.shape}."
                 )
+        reverse.outside = outside
         with enable_grad():
             seeds = [v for v in flat_v if isinstance(v, Tensor)]
             deep = outside and (reverse.foreign(outs) or any(v.requires_grad for v in seeds))
@@ -292,16 +276,16 @@ def _vjp(
             made = tree_unflatten(
                 [next(found) if isinstance(t, Tensor) else None for t in flat_in], spec_in
             )
-            reverse.outside = outside
             return reverse.leave(made)
 
     return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
 
 
 def _check_outputs(flat: list[Any], where: str) -> None:
-    if not flat:
+    if not flat or (len(flat) == 1 and flat[0] is None):
         raise RuntimeError(
-            f"{where}: Expected f to be a function that has non-empty output (got output = ())"
+            f"{where}: Expected f to be a function that has non-empty output (got output = "
+            f"{flat[0] if flat else ()})"
         )
     for out in flat:
         if not isinstance(out, Tensor):
@@ -322,12 +306,13 @@ class _ForwardLevel:
 
     def __enter__(self) -> Level:
         self.level.forward_outside = forward.enabled
-        forward.enabled = True
+        self.seen = forward.seen
+        forward.enabled, forward.seen = True, {}
         return self.level.__enter__()
 
     def __exit__(self, *args: object) -> None:
         self.level.__exit__()
-        forward.enabled = self.level.forward_outside
+        forward.enabled, forward.seen = self.level.forward_outside, self.seen
 
 
 def jvp(
@@ -512,7 +497,9 @@ def jacrev(
         def one(*v: Any) -> tuple[Any, ...]:
             return tuple(tree_flatten(vjp_fn(tree_unflatten(v, spec_out)))[0])
 
-        if rows:
+        if rows and chunk_size == 1:  # without vmap, for what can't be batched
+            columns = tuple(map(_C.stack, zip(*(one(*(s[i] for s in seeds)) for i in range(rows)))))
+        elif rows:
             columns = vmap(one, chunk_size=chunk_size)(*seeds)
         else:
             columns = tuple(_C.zeros((0, *t.shape), dtype=t.dtype) for t in flat_in)
@@ -560,7 +547,16 @@ def jacfwd(
             _no_complex(tree_flatten(made[0])[0], "jacfwd", "outputs")
             moved, spec = tree_flatten(made[1])
             shape[:] = [spec]
-            return (tuple(moved), made[2]) if has_aux else tuple(moved)
+            if not has_aux:
+                return tuple(moved)
+            ours = batch_levels()[-1]
+
+            def same(t: Any) -> Any:
+                """Of the whole batch, which is one of directions alone, any example."""
+                batched = isinstance(t, Batched) and t._level is ours
+                return t._inner.select(t._bdim, 0) if batched else t
+
+            return tuple(moved), tree_map(same, made[2])
 
         out_dims = (0, None) if has_aux else 0
         moved = vmap(push, randomness=randomness, out_dims=out_dims)(*basis)
@@ -601,6 +597,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @_named_like(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        with Level("functionalize"):
+            return func(*args, **kwargs)
 
     return wrapper

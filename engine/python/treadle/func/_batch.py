@@ -9,17 +9,25 @@ the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import _C, random
-from ._dual import elementwise
+from .._modes import forward
+from ._dual import Dual, elementwise
 from ._levels import Level, Tensor, Wrapped, map_tensors, plain_calls, tape_grad, tensors_in
 
 DATA = (
     "vmap: It looks like you're {} on a Tensor. We don't support vmap over {} on a Tensor, please "
     "try to rewrite what you're doing with other operations. If error is occurring somewhere "
     "inside PyTorch internals, please file a bug report."
+)
+
+
+# Ops whose results have a shape that depends on the values.
+DYNAMIC = frozenset(
+    "nonzero argwhere masked_select unique _unique _unique2 unique_consecutive unique_dim".split()
 )
 
 
@@ -34,6 +42,8 @@ class Batched(Wrapped):
             first = inner.detach().select(bdim, 0)
             made: Batched = _C._make_subclass(Batched, first)
         made._inner, made._bdim, made._level = inner, bdim, level
+        if forward.seen is not None:
+            forward.seen[id(inner)] = weakref.ref(made)
         return made
 
     def _rewrap(self, inner: Tensor) -> Tensor:
@@ -52,6 +62,12 @@ class Batched(Wrapped):
             return _inplace(func, name, args, kwargs, level)
         if _draws(name) and level.randomness == "error":
             random_error(level)
+        if name in DYNAMIC or name == "where" and len(args) + len(kwargs) == 1:
+            raise RuntimeError(
+                "vmap: We do not support batching operators that can output dynamic shape. "
+                f"Attempted to vmap over aten::{name}. Please voice your support in "
+                "https://github.com/pytorch/functorch/issues/256"
+            )
         rule = RULES.get(name) or (_elementwise_rule if name in elementwise() else None)
         if rule is not None:
             result = rule(func, args, kwargs, level)
@@ -148,12 +164,30 @@ class Batched(Wrapped):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise RuntimeError(DATA.format("calling .numpy()", "calling .numpy()"))
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return (
-            f"BatchedTensor(lvl={self._level.id}, bdim={self._bdim}, value=\n    {self._inner!r}\n)"
-        )
 
-    __str__ = __repr__
+def spread(t: Tensor, levels: Iterable[Level]) -> Tensor:
+    """Batched at all these vmaps, so that each example has its own; the same memory."""
+    held = set()
+    inner: Any = t
+    while isinstance(inner, Wrapped):
+        held.add(inner._level.id)
+        inner = inner._inner
+    for level in levels:
+        if level.id not in held:
+            t = _put_below(t, level)
+    return t
+
+
+def _put_below(t: Any, level: Level) -> Tensor:
+    """t with a batch dimension for the level, below the wrappers of levels inside it."""
+    if isinstance(t, Wrapped) and t._level.id > level.id:
+        if isinstance(t, Dual):
+            tangent = t._tangent
+            assert tangent is not None
+            return Dual.make(_put_below(t._inner, level), tangent, t._level)
+        assert isinstance(t, Batched)
+        return Batched.make(_put_below(t._inner, level), t._bdim, t._level)
+    return Batched.make(t.unsqueeze(0).expand((level.size, *t.shape)), 0, level)
 
 
 # --- parts of rules -------------------------------------------------------------------------------
@@ -212,6 +246,10 @@ def _stack(column: list[Any], level: Level) -> Any:
     return Batched.make(_C.stack(column, 0), 0, level)
 
 
+# In-place ops that change the shape alone: the tensor becomes another view of its memory.
+RESHAPING = frozenset("squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ t_ as_strided_".split())
+
+
 def _inplace(func: Any, name: str, args: Any, kwargs: Any, level: Level) -> Any:
     self = args[0]
     if name in ("requires_grad_", "detach_"):
@@ -240,6 +278,12 @@ def _inplace(func: Any, name: str, args: Any, kwargs: Any, level: Level) -> Any:
             return self
     if name in ("zero_", "fill_") and not any(_ours(t, level) for t in tensors_in(args[1:])):
         func(self._inner, *args[1:], **kwargs)
+        return self
+    if name in RESHAPING:
+        moved = getattr(self, name[:-1])(*args[1:], **kwargs)
+        with plain_calls():  # what is seen of the first example, which says the shape
+            func(self, *args[1:], **kwargs)
+        self._inner, self._bdim = moved._inner, moved._bdim
         return self
     before = self.shape
     loop_args = (args, kwargs)

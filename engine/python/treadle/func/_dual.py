@@ -8,15 +8,15 @@ elementwise ops need only half of that: their Jacobian is diagonal, so vjp(1) * 
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from .. import _C
-from .._modes import enable_grad, no_grad
+from .._modes import enable_grad, forward, no_grad
 from ._levels import (
     Level,
     Tensor,
     Wrapped,
+    batch_levels,
     detached,
     fresh,
     map_tensors,
@@ -51,13 +51,6 @@ OVERWRITE = frozenset(
     "zero_ fill_ uniform_ normal_ random_ bernoulli_ exponential_ log_normal_ cauchy_ "
     "geometric_".split()
 )
-
-
-class _Forward(threading.local):
-    enabled = True
-
-
-forward = _Forward()
 
 
 def _enabled(level: Level) -> bool:
@@ -214,14 +207,6 @@ class Dual(Wrapped):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self._inner.__array__(dtype, copy)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
-        text = repr(self._inner)
-        if self._tangent is None or not self._level.alive:
-            return text
-        return f"{text[:-1]}, tangent={self._tangent!r})"
-
-    __str__ = __repr__
-
 
 def _join(value: Any, tangent: Tensor | None, level: Level) -> Any:
     if tangent is None or not (value.dtype.is_floating_point or value.dtype.is_complex):
@@ -328,7 +313,9 @@ def _inplace(
         func(*plain_args, **plain_kwargs)
         return self
     if self._tangent is None:
-        self._tangent = _C.zeros_like(self._inner)
+        self._tangent = _no_tangent(self._inner, level)
+    else:
+        self._tangent = _spread_like(self._tangent, args[1:], kwargs, level)
 
     def tangent_of(t: Any) -> Any:
         if isinstance(t, Dual) and t._level is level and t._tangent is not None:
@@ -371,7 +358,12 @@ def _inplace(
 def _become_dual(self: Any, level: Level) -> None:
     """A plain tensor that an op with a dual argument writes. Views and their base keep sharing
     memory, also that of their tangents."""
+    from ._batch import Batched
+
     base = self._base
+    if isinstance(self, Batched) and type(self._inner) is Tensor:
+        _become_dual_below_vmap(self, level)
+        return
     if isinstance(self, Wrapped) or type(self) is not Tensor:
         raise RuntimeError(
             "jvp: an in-place op would give a forward gradient to a tensor of another transform or "
@@ -379,7 +371,7 @@ def _become_dual(self: Any, level: Level) -> None:
         )
     if base is not None and type(base) is Tensor:
         whole = base.view_as(base) if base.requires_grad else base.detach()
-        tangent = _C.zeros_like(base)
+        tangent = _no_tangent(base, level)
         _turn(base, whole, tangent, level)
     if base is not None and isinstance(base, Dual) and base._level is level:
         assert base._tangent is not None
@@ -387,7 +379,60 @@ def _become_dual(self: Any, level: Level) -> None:
             part = base._tangent.as_strided(self.shape, self.stride(), self.storage_offset())
         _turn(self, _plain_alias(self), part, level)
         return
-    _turn(self, _plain_alias(self), _C.zeros_like(self), level)
+    _turn(self, _plain_alias(self), _no_tangent(self, level), level)
+
+
+def _become_dual_below_vmap(self: Any, level: Level) -> None:
+    """The same of a tensor of a vmap outside, and of all that share its memory: its batch is one
+    tensor, and so is its tangent's."""
+    from ._batch import Batched
+
+    base = self._inner if self._inner._base is None else self._inner._base
+    made = [reference() for reference in (forward.seen or {}).values()]
+    family = [
+        t for t in made if isinstance(t, Batched) and (t._inner is base or t._inner._base is base)
+    ]
+    if not any(t._inner is base for t in family):
+        raise RuntimeError(
+            "jvp: an in-place op would give a forward gradient to a tensor that the function "
+            "didn't make; clone it first"
+        )
+    whole = _C.zeros_like(base)
+    for t in family:
+        part = whole
+        if t._inner is not base:
+            with no_grad():
+                inner = t._inner
+                part = whole.as_strided(inner.shape, inner.stride(), inner.storage_offset())
+        alias = Batched.make(t._inner, t._bdim, t._level)
+        _turn(t, alias, Batched.make(part, t._bdim, t._level), level)
+
+
+def _no_tangent(t: Tensor, level: Level) -> Tensor:
+    """Zeros to write tangents into: each example of the vmaps around the jvp has its own."""
+    from ._batch import spread
+
+    outside = [v for v in batch_levels() if v.id < level.id]
+    return spread(_C.zeros_like(t), outside).clone() if outside else _C.zeros_like(t)
+
+
+def _spread_like(tangent: Tensor, args: Any, kwargs: Any, level: Level) -> Tensor:
+    """tangent, with an own one for each example of a vmap if what comes in differs by example."""
+    from ._batch import spread
+
+    def vmaps(t: Any) -> list[Level]:
+        found = []
+        while isinstance(t, Wrapped):
+            found.append(t._level)
+            t = t._inner
+        return [v for v in found if v.kind == "vmap" and v.id < level.id]
+
+    coming: list[Level] = []
+    for t in tensors_in((args, kwargs)):
+        if isinstance(t, Dual) and t._level is level and t._tangent is not None:
+            coming += vmaps(t._tangent)
+    missing = [v for v in coming if v not in vmaps(tangent)]
+    return spread(tangent, missing).clone() if missing else tangent
 
 
 def _plain_alias(t: Tensor) -> Tensor:

@@ -10,10 +10,15 @@ from typing import Any, NamedTuple
 
 from .. import _C, autograd
 from ..autograd.function import Function
-from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..utils._pytree import (
+    _broadcast_to_and_flatten,
+    tree_flatten,
+    tree_map,
+    tree_unflatten,
+)
 from ._batch import Batched
 from ._dual import Dual, _enabled
-from ._levels import Level, Tensor, Wrapped, stack
+from ._levels import Level, Tensor, Wrapped, stack, tensors_in
 
 
 class VmapInfo(NamedTuple):
@@ -60,7 +65,8 @@ def apply(cls: Any, args: tuple[Any, ...]) -> Any:
             "jacrev, ...), it must override the setup_context staticmethod. For more details, "
             "please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
-    top = max((a for a in args if isinstance(a, Wrapped)), key=lambda t: t._level.id)
+    wrapped = [t for t in tensors_in(args) if isinstance(t, Wrapped)]
+    top = max(wrapped, key=lambda t: t._level.id)
     return (
         _apply_dual(cls, args, top._level)
         if isinstance(top, Dual)
@@ -217,8 +223,10 @@ class _Ctx:
         for name, value in vars(self).items():
             if name not in own:
                 setattr(ctx, name, value)
-        if self.saved_tensors:
-            ctx.save_for_backward(*self.saved_tensors)
+        if self._saved:
+            ctx.save_for_backward(*self._saved)
+        if self.saved_for_forward:
+            ctx.save_for_forward(*self.saved_for_forward)
         ctx.mark_non_differentiable(*self._no_grad_outputs)
         if self._dirty:
             ctx.mark_dirty(*self._dirty)
@@ -270,8 +278,8 @@ def _apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             "override and implement the vmap staticmethod or set generate_vmap_rule=True. For more "
             "details, please see https://pytorch.org/docs/main/notes/extending.func.html"
         )
-    inner = tuple(_inner(a, level) for a in args)
-    in_dims = tuple(a._bdim if _ours(a, level) else None for a in args)
+    inner = tree_map(lambda a: _inner(a, level), args)
+    in_dims = tree_map(lambda a: _dim(a, level), args)
     result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *inner)
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(
@@ -281,7 +289,7 @@ def _apply_batched(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     output, out_dims = result
     flat, spec = tree_flatten(output)
     dims = _broadcast_to_and_flatten(out_dims, spec)
-    if dims is None:
+    if dims is None or not all(d is None or isinstance(d, int) for d in dims):
         raise RuntimeError(
             f"{cls.__name__}.vmap returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has "

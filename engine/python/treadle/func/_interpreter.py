@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .. import _C
+from .._modes import forward
 from ._batch import Batched, random_factory
-from ._dual import Dual, forward
+from ._dual import Dual
 from ._levels import Level, Tensor, Wrapped, detached, stack
+from ._show import grad_levels
 
 
 class TransformType(enum.Enum):
+    Functionalize = "functionalize"
     Vmap = "vmap"
     Grad = "grad"
     Jvp = "jvp"
@@ -95,9 +98,11 @@ def maybe_get_bdim(tensor: Tensor) -> int:
 def maybe_get_level(tensor: Tensor) -> int:
     """The number of the transform that follows the tensor; -1 if none does, or it has ended."""
     levels = _running()
-    if isinstance(tensor, Wrapped) and tensor._level in levels:
-        return levels.index(tensor._level) + 1
-    return -1
+    following = grad_levels(tensor)
+    while isinstance(tensor, Wrapped):
+        following.append(tensor._level)
+        tensor = tensor._inner
+    return max((levels.index(v) + 1 for v in following if v in levels), default=-1)
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ class Level:
         Level.count += 1
         self.id = Level.count
         self.kind = kind  # "grad", "jvp", "vmap"
+        self.number = 0  # among those that run, from 1
         self.alive = True
         self.size = 0  # vmap: of the batch
         self.randomness = "error"
@@ -38,8 +39,10 @@ class Level:
         # a Function that it has a setup_context.
         self.manual = False
         self.forward_outside = True  # jvp: whether forward mode was on around it
+        self.entered: list[Tensor] = []  # grad: what it differentiates for
 
     def __enter__(self) -> Level:
+        self.number = sum(not v.manual for v in stack.levels) + 1
         stack.levels.append(self)
         self.alive = True
         return self
@@ -47,6 +50,7 @@ class Level:
     def __exit__(self, *args: object) -> None:
         stack.levels.remove(self)
         self.alive = False
+        self.entered.clear()
 
 
 class _Stack(threading.local):
@@ -169,10 +173,12 @@ class Wrapped(Tensor):
         return self.detach()
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
+        _refuse("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) inside")
         self._inner.requires_grad_(requires_grad)
         return self
 
     def retain_grad(self) -> None:
+        _refuse("retain_grad", "inside")
         self._inner.retain_grad()
 
     @property
@@ -289,7 +295,7 @@ def fresh(t: Tensor, connect: bool) -> Tensor:
         return t._with_inner(fresh(t._inner, connect))
     if connect and t.requires_grad:
         return t.view_as(t)
-    return t.detach().requires_grad_()
+    return _leaf(t.detach())
 
 
 def detached(t: Tensor) -> Tensor:
@@ -328,5 +334,36 @@ def tape_grad(
     )
 
 
+# --- what a function that is transformed can't ask of a tensor -----------------------------------
+
+_leaf = Tensor.requires_grad_
+_keep = Tensor.retain_grad
+
+
+def _refuse(name: str, reason: str) -> None:
+    if any(not v.manual for v in stack.levels):
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{name}() {reason} of a function being transformed "
+            "by a functorch transform. This is unsupported, please attempt to use the functorch "
+            f"transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {name}() outside of a "
+            "function being transformed instead."
+        )
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Sets requires_grad and returns self. RuntimeError inside a function that is transformed."""
+    _refuse("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) inside")
+    return _leaf(self, requires_grad)
+
+
+def retain_grad(self: Tensor) -> None:
+    """Makes backward() fill .grad of a tensor that isn't a leaf. RuntimeError inside a function
+    that is transformed."""
+    _refuse("retain_grad", "inside")
+    _keep(self)
+
+
+Tensor.requires_grad_ = requires_grad_
+Tensor.retain_grad = retain_grad
 _C._overrides_exist()
 autograd._wrapped_grad = tape_grad
