@@ -88,11 +88,10 @@ void run_path(const AuditInput& in, AuditSink& sink) {
 
 // The folder that a search path entry means, inside the wheel.
 std::string resolve(const std::string& module, const std::string& entry) {
-  std::string path = entry;
-  const auto at = path.find("ORIGIN");
+  const auto at = entry.find("ORIGIN");
   if (at == std::string::npos) return {};
-  const auto end = path.find('/', at);
-  const std::string rest = end == std::string::npos ? "" : path.substr(end);
+  const auto end = entry.find('/', at);
+  const std::string rest = end == std::string::npos ? "" : entry.substr(end);
   const auto slash = module.rfind('/');
   const fs::path folder =
       slash == std::string::npos ? fs::path(".") : fs::path(module.substr(0, slash));

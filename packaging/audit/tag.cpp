@@ -163,7 +163,9 @@ void python_tag(const AuditInput& in, AuditSink& sink) {
           why = fmt::format("; {} appeared in the stable ABI of 3.{}", it->second.symbol,
                             it->second.floor);
         }
-        place.data = {{"tag", python + "-" + abi}, {"serves", to_text(g.gil)}, {"missing", *lacks}};
+        place.data = {{"tag", fmt::format("{}-{}", python, abi)},
+                      {"serves", to_text(g.gil)},
+                      {"missing", *lacks}};
         sink.add(place, fmt::format("{}-{} promises Python {}, for which there is no {}{}", python,
                                     abi, *lacks, g.name, why));
       }
