@@ -45,7 +45,8 @@ void add(Collect& c, std::map<std::string, HostLib>& libs, const std::string& so
 
 void add_folder(Collect& c, std::map<std::string, HostLib>& libs, const std::string& folder) {
   for (const std::string& name : c.source.list(folder, "lib")) {
-    if (name.find(".so") != std::string::npos) add(c, libs, name, folder + "/" + name);
+    if (name.find(".so") != std::string::npos)
+      add(c, libs, name, std::string(folder).append("/").append(name));
   }
 }
 

@@ -36,7 +36,7 @@ Places find_places(Source& source) {
   }
   const auto each = [&](const std::string& parent, const std::string& bin) {
     for (const std::string& name : source.list(parent, "")) {
-      out.others.push_back(parent + "/" + name + bin);
+      out.others.push_back(std::string(parent).append("/").append(name).append(bin));
     }
   };
   out.others = {"/usr/local/bin", "/usr/bin", "/bin"};

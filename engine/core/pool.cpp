@@ -17,20 +17,10 @@
 #include "engine/core/error.h"
 #include "engine/core/export.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TREADLE_POOL 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TREADLE_POOL 0
-#endif
-#endif
-#ifndef TREADLE_POOL
-#define TREADLE_POOL 1
-#endif
-
 namespace treadle {
 namespace {
 
+constexpr bool kPool = !TREADLE_ADDRESS_SANITIZER;
 constexpr std::size_t kLarge = 1 << 20;  // from here on blocks are mapped
 
 // Blocks that were freed, for the next of the same size. Whoever finds it in use (another thread,
@@ -108,7 +98,9 @@ void unmap_block(void* block, std::size_t bytes) noexcept {
 void* system_allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) & ~(kAlignment - 1);
   void* block = nullptr;
-  if (TREADLE_POOL && bytes >= kLarge) {
+  if (!kPool) {  // to the byte, so that the first one behind is a fault
+    if (posix_memalign(&block, kAlignment, bytes) != 0) block = nullptr;
+  } else if (bytes >= kLarge) {
     block = map_block(bytes);
   } else if (rounded >= bytes) {
     block = std::aligned_alloc(kAlignment, rounded);
@@ -161,12 +153,12 @@ void open_cache() {
   return system_allocate(bytes > 0 ? bytes : 1);
 }
 [[gnu::noinline]] void free_outside(void* block, std::size_t bytes) noexcept {
-  if (TREADLE_POOL && bytes <= kMaxCached && !cache && !closed) {
+  if (kPool && bytes <= kMaxCached && !cache && !closed) {
     open_cache();
     if (cache) return pool_free(block, bytes);
   }
   if (!block) return;
-  if (TREADLE_POOL && bytes >= kLarge) return unmap_block(block, bytes);
+  if (kPool && bytes >= kLarge) return unmap_block(block, bytes);
   std::free(block);
 }
 
@@ -178,7 +170,7 @@ std::size_t class_of(std::size_t bytes) { return (bytes - 1) / kAlignment; }
 void* pool_allocate(std::size_t bytes) {
   const std::size_t c = class_of(bytes);
   Cache* mine = cache;
-  if (!TREADLE_POOL || c >= kClasses || !mine) return allocate_outside(bytes);
+  if (!kPool || c >= kClasses || !mine) return allocate_outside(bytes);
   FreeBlock* block = mine->head[c];
   if (!block) return allocate_outside(bytes);
   mine->head[c] = block->next;
@@ -189,7 +181,7 @@ void* pool_allocate(std::size_t bytes) {
 void pool_free(void* block, std::size_t bytes) noexcept {
   const std::size_t c = class_of(bytes);
   Cache* mine = cache;
-  if (!TREADLE_POOL || c >= kClasses || !mine || !block || mine->count[c] >= kBlocksPerClass) {
+  if (!kPool || c >= kClasses || !mine || !block || mine->count[c] >= kBlocksPerClass) {
     return free_outside(block, bytes);
   }
   mine->head[c] = new (block) FreeBlock{mine->head[c]};

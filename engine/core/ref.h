@@ -88,7 +88,8 @@ class Ref {
  public:
   Ref() = default;
   Ref(T* p) noexcept : p_(p) {  // NOLINT: implicit, as for any smart pointer of ours
-    if (p_) p_->inc_ref();
+    // clang-analyzer doesn't follow counts, and sees objects freed by other references.
+    if (p_) p_->inc_ref();  // NOLINT(clang-analyzer-*)
   }
   Ref(const Ref& o) noexcept : Ref(o.p_) {}
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
@@ -100,7 +101,6 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    // clang-analyzer doesn't follow counts, and sees the object freed by another reference.
     if (p_) p_->dec_ref();  // NOLINT(clang-analyzer-*)
   }
   // A new object. Cheaper than Ref(new T(...)): nobody else can count yet.
@@ -113,6 +113,7 @@ class Ref {
   }
   T* get() const noexcept { return p_; }
   T* release() noexcept { return std::exchange(p_, nullptr); }  // the caller now owns the reference
+  // NOLINTNEXTLINE(clang-analyzer-*): likewise
   T* operator->() const noexcept { return p_; }
   T& operator*() const noexcept { return *p_; }
   explicit operator bool() const noexcept { return p_ != nullptr; }

@@ -2,6 +2,7 @@
 #include "engine/core/storage.h"
 
 #include "engine/core/error.h"
+#include "engine/core/export.h"
 #include "engine/core/pool.h"
 
 namespace treadle {
@@ -10,7 +11,7 @@ Storage::Storage(std::size_t bytes, Device device)
     : data_(nullptr), bytes_(bytes), device_(device) {
   switch (device.kind) {
     case Device::Kind::cpu:
-      data_ = bytes <= kInline ? inline_ : pool_allocate(bytes);
+      data_ = bytes <= kInline && !TREADLE_ADDRESS_SANITIZER ? inline_ : pool_allocate(bytes);
       break;
     case Device::Kind::meta:
       break;  // shapes without memory

@@ -174,7 +174,7 @@ class Aarch64Decoder : public Decoder {
     const std::int64_t pages = signed_field(adrp, 5, 19) * 4 + (adrp >> 29 & 3u);
     const std::uint64_t page =
         ((vaddr - 12) & ~std::uint64_t{0xfff}) + static_cast<std::uint64_t>(pages) * 4096;
-    return page + (ldr >> 10 & 0xfffu) * 8;
+    return page + std::uint64_t{ldr >> 10 & 0xfffu} * 8;
   }
 
   const Bytes& bytes_;

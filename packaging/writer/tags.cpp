@@ -97,7 +97,8 @@ std::vector<std::string> WheelTags::triples() const {
   std::vector<std::string> out;
   for (const std::string& p : split(python, '.')) {
     for (const std::string& a : split(abi, '.')) {
-      for (const std::string& t : split(platform, '.')) out.push_back(p + "-" + a + "-" + t);
+      for (const std::string& t : split(platform, '.'))
+        out.push_back(fmt::format("{}-{}-{}", p, a, t));
     }
   }
   std::sort(out.begin(), out.end());

@@ -73,10 +73,11 @@ Raw read_raw() {
   if (max_ext >= 0x80000004u) {
     for (unsigned i = 0; i < 3; ++i) {
       r = cpuid(0x80000002u + i, 0, max_ext);
-      put(raw.brand + 16 * i, r.eax);
-      put(raw.brand + 16 * i + 4, r.ebx);
-      put(raw.brand + 16 * i + 8, r.ecx);
-      put(raw.brand + 16 * i + 12, r.edx);
+      char* const part = raw.brand + std::size_t{16} * i;
+      put(part, r.eax);
+      put(part + 4, r.ebx);
+      put(part + 8, r.ecx);
+      put(part + 12, r.edx);
     }
   }
   if (raw.hypervisor) {

@@ -5,6 +5,7 @@
 
 #include "engine/core/iter.h"
 #include "engine/ops/linalg/util.h"
+#include "engine/ops/reduction/scans.h"
 
 namespace treadle {
 namespace {
@@ -389,11 +390,11 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> n) {
   const std::int64_t columns = n.value_or(x.dim() > 0 ? x.size(-1) : 1);
   if (columns <= 1) fail(ErrorKind::runtime, "N must be greater than 1.");
   const Tensor base = x.dim() > 0 ? x : unsqueeze(x, 0);
-  std::vector<Tensor> powers{ones_like(base)};
-  for (std::int64_t i = 1; i < columns; ++i) {
-    powers.push_back(i == 1 ? base : mul(powers.back(), base));
-  }
-  return stack(powers, -1);
+  Dims shape = base.shape();
+  shape.push_back(columns - 1);
+  const Tensor powers = cumprod(expand(unsqueeze(base, -1), shape), -1);
+  shape[shape.size() - 1] = 1;
+  return cat({ones(shape, powers.dtype()), powers}, -1);
 }
 
 constexpr unsigned kAll = kFunction | kMethod | kOut;

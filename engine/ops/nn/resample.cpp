@@ -154,8 +154,8 @@ Tensor resize_bytes(const Resize& r, const Tensor& input, const std::vector<Alon
   for (const AlongDim& m : maps) {
     double most = 0;
     for (const double w : m.taps->weight) most = std::max(most, w);
-    int bits = 0;
-    while (bits < 22 && static_cast<int>(0.5 + most * (1 << (bits + 1))) < 1 << 15) ++bits;
+    int bits = 1;
+    while (bits < 22 && std::lround(most * (1 << (bits + 1))) < 1 << 15) ++bits;
     auto taps = std::make_shared<Taps>(*m.taps);
     for (double& w : taps->weight) w = std::trunc(w * (1 << bits) + (w < 0 ? -0.5 : 0.5));
     const Tensor sum = resample_dims(r.name, out, {{m.dim, taps}});

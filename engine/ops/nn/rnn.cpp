@@ -282,6 +282,7 @@ Two lstm_cell(const Tensor& input, const std::vector<Tensor>& hx, const Tensor& 
   return {s[0], s[1]};
 }
 
+// Arguments that stand for parts of strings: NOLINTBEGIN(bugprone-macro-parentheses)
 #define TREADLE_RNN_INPUT                                                              \
   "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool " \
   "bidirectional, bool batch_first) -> "
@@ -298,6 +299,7 @@ Two lstm_cell(const Tensor& input, const std::vector<Tensor>& hx, const Tensor& 
           doc, kFunction),                                                                        \
       native<rnn_cell<kind>>(name "_cell(Tensor input, Tensor hx, " TREADLE_RNN_CELL "Tensor",    \
                              doc, kFunction)
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace
 
