@@ -137,9 +137,12 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
   }
   double count = std::ceil((end.f - start.f) / step.f);
   if (integral) {
-    const std::int64_t sign = step.i > 0 ? 1 : -1;
-    const std::int64_t steps = (end.i - start.i + step.i - sign) / step.i;
-    count = static_cast<double>(steps);
+    // Unsigned: the distance of two int64 may not be one.
+    const auto low = static_cast<std::uint64_t>(step.i > 0 ? start.i : end.i);
+    const auto high = static_cast<std::uint64_t>(step.i > 0 ? end.i : start.i);
+    const auto by = static_cast<std::uint64_t>(step.i);
+    const std::uint64_t stride = step.i > 0 ? by : 0 - by;
+    count = static_cast<double>((high - low) / stride + ((high - low) % stride != 0));
   }
   if (!(count < 9e15))
     fail(ErrorKind::memory, "arange of " + std::to_string(count) + " elements is too large");
