@@ -6,7 +6,9 @@
 #include "engine/core/visit.h"
 #include "engine/functor/complex_math.h"
 #include "engine/ops/create/creation.h"
+#include "engine/ops/names.h"
 #include "engine/ops/native.h"
+#include "engine/ops/reduction/scans.h"
 #include "engine/ops/view/layout.h"
 #include "engine/ops/view/util.h"
 
@@ -153,6 +155,25 @@ Tensor logspace_to_tensor(const Scalar& start, const Tensor& end, std::int64_t s
   return logspace_tensors(scalar(start), end, steps, base, dtype, device, grad);
 }
 
+// How many elements of a (rows, columns) matrix lie on or below (above) a diagonal, whose offset
+// lies between -rows and columns.
+template <bool Upper>
+std::int64_t triangle_size(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  if constexpr (Upper) {
+    return offset == -rows ? rows * columns
+                           : rows * columns - triangle_size<false>(rows, columns, offset - 1);
+  } else {
+    const std::int64_t first = std::max<std::int64_t>(0, -offset);
+    // Rows that grow by one element each, then rows that are full.
+    const std::int64_t growing =
+        std::max<std::int64_t>(0, std::min(rows, columns - offset) - first);
+    const std::int64_t start = first + offset + 1;
+    const std::int64_t pairs =
+        growing % 2 == 0 ? growing / 2 * (growing - 1) : (growing - 1) / 2 * growing;
+    return growing * start + pairs + std::max<std::int64_t>(0, rows - first - growing) * columns;
+  }
+}
+
 // Rows and columns of the elements of a triangle, row by row.
 template <bool Upper>
 Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset,
@@ -169,18 +190,22 @@ Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t of
   }
   product({rows, columns});  // throws if it overflows
   offset = std::clamp(offset, -rows, columns);
-  std::vector<std::int64_t> at[2];
-  for (std::int64_t r = 0; r < rows; ++r) {
+  const Tensor indices =
+      Tensor::empty({2, triangle_size<Upper>(rows, columns, offset)}, DType::int64);
+  auto* row = indices.data_as<std::int64_t>();
+  auto* column = row + indices.size(1);
+  // Of the rows only those that have elements: there may be more than anyone can count.
+  const std::int64_t first = Upper ? 0 : std::max<std::int64_t>(0, -offset);
+  const std::int64_t last = columns == 0 ? first : Upper ? std::min(rows, columns - offset) : rows;
+  for (std::int64_t r = first; r < last; ++r) {
     const std::int64_t diagonal =
         std::clamp<std::int64_t>(r + offset + (Upper ? 0 : 1), 0, columns);
     for (std::int64_t c = Upper ? diagonal : 0; c < (Upper ? columns : diagonal); ++c) {
-      at[0].push_back(r);
-      at[1].push_back(c);
+      *row++ = r;
+      *column++ = c;
     }
   }
-  const auto count = static_cast<std::int64_t>(at[0].size());
-  at[0].insert(at[0].end(), at[1].begin(), at[1].end());
-  return finish(from_values(std::span<const std::int64_t>(at[0]), {2, count}, type), device, grad);
+  return finish(to(indices, type), device, grad);
 }
 
 Tensor vander(const Tensor& x, std::optional<std::int64_t> columns, bool increasing) {
@@ -188,13 +213,10 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> columns, bool increas
   const std::int64_t n = columns.value_or(x.size(0));
   if (n < 0) fail(ErrorKind::runtime, "N must be non-negative.");
   const DType dtype = is_integral(x.dtype()) ? DType::int64 : x.dtype();
-  std::vector<Tensor> powers;
-  for (std::int64_t i = 0; i < n; ++i) {
-    powers.push_back(i == 0 ? ones(x.shape(), dtype) : mul(powers.back(), to(x, dtype)));
-  }
   if (n == 0) return empty({x.size(0), 0}, dtype);
-  if (!increasing) std::reverse(powers.begin(), powers.end());
-  return stack(powers, 1);
+  const Tensor powers = cumprod(expand(unsqueeze(to(x, dtype), 1), {x.size(0), n - 1}), 1);
+  const Tensor rising = cat({ones({x.size(0), 1}, dtype), powers}, 1);
+  return increasing ? rising : flip(rising, {1});
 }
 
 Tensor empty_permuted(const Dims& size, const Dims& physical_layout, OptDType dtype,

@@ -341,7 +341,8 @@ Pair fractional_max_pool(const Named& op, const Tensor& self, const Dims& kernel
             const auto fu = static_cast<float>(u), fs = static_cast<float>(step);
             at = std::trunc((static_cast<float>(o) + fu) * fs) - std::trunc(fu * fs);
           }
-          start = static_cast<std::int64_t>(std::clamp(at, 0.0, static_cast<double>(room)));
+          // A NaN among the samples is a 0.
+          start = at > 0 ? static_cast<std::int64_t>(std::min(at, static_cast<double>(room))) : 0;
         }
         s.start.push_back(start);
         s.size.push_back(kernel[i]);

@@ -69,8 +69,8 @@ Taps taps_of(Mode mode, std::int64_t in, std::int64_t out, bool align,
   Taps taps;
   taps.in = in;
   const double step = step_of(in, out, align, scale);
-  const auto clamp = [in](double i) {  // also where i is beyond int64
-    return static_cast<std::int64_t>(std::clamp(i, 0.0, static_cast<double>(in - 1)));
+  const auto clamp = [in](double i) {  // also where i is beyond int64, or NaN
+    return i > 0 ? static_cast<std::int64_t>(std::min(i, static_cast<double>(in - 1))) : 0;
   };
   std::vector<double> w;
   for (std::int64_t o = 0; o < out; ++o) {
@@ -117,7 +117,7 @@ Taps taps_of(Mode mode, std::int64_t in, std::int64_t out, bool align,
         const std::int64_t first = clamp(std::trunc(std::max(centre - support + 0.5, 0.0)));
         const std::int64_t end = std::max(
             first + 1,
-            static_cast<std::int64_t>(std::min(centre + support + 0.5, static_cast<double>(in))));
+            static_cast<std::int64_t>(std::min(static_cast<double>(in), centre + support + 0.5)));
         w.clear();
         double total = 0;
         for (std::int64_t i = first; i < end; ++i) {

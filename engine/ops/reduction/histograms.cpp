@@ -73,7 +73,10 @@ void count_samples(const Tensor& samples, const Tensor& weight, const std::vecto
           std::int64_t bin = 0;
           if (how != Bins::searched) {
             const T share = (v - low) / (high - low) * static_cast<T>(bins);
-            bin = share >= static_cast<T>(bins) ? bins : static_cast<std::int64_t>(share);
+            // An infinite range makes it NaN, which goes to the first bin.
+            bin = share >= static_cast<T>(bins) ? bins
+                  : share > 0                   ? static_cast<std::int64_t>(share)
+                                                : 0;
           }
           if (how != Bins::linear) {
             const std::int64_t from =

@@ -101,7 +101,7 @@ class FunctionNode final : public Node {
   }
 
   void save(std::vector<Saved> saved) { saved_ = std::move(saved); }
-  std::vector<Tensor> saved() {
+  std::vector<Tensor> saved_tensors() {
     if (released_) released_error();
     std::vector<Tensor> result;
     for (const Saved& s : saved_) result.push_back(s.defined() ? s.get(this) : Tensor());
@@ -180,7 +180,7 @@ void bind_node(nb::module_& m) {
                    })
       .def(
           "__call__",
-          [](NodeBox& n, nb::args given) -> nb::object {
+          [](NodeBox& n, const nb::args& given) -> nb::object {
             Node& node = *n.object;
             if (given.size() != node.output_count()) {
               fail(ErrorKind::type, "expected " + std::to_string(node.output_count()) +
@@ -244,7 +244,7 @@ void bind_node(nb::module_& m) {
              }
              b.object->save(std::move(saved));
            })
-      .def("_saved", [](FunctionBox& b) { return tuple_of(b.object->saved()); })
+      .def("_saved", [](FunctionBox& b) { return tuple_of(b.object->saved_tensors()); })
       .def_static(
           "_restrict_view",
           [](nb::handle output, bool several) {

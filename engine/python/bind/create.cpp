@@ -296,7 +296,7 @@ void check_device(nb::handle o, const char* function) {
 
 // Tensor(), Tensor(2, 3), Tensor([1, 2]), Tensor(other), as old code has it. With a dtype: that of
 // FloatTensor and the like.
-Tensor legacy_tensor(PyObject* args, nb::kwargs kwargs, std::optional<DType> dtype) {
+Tensor legacy_tensor(PyObject* args, const nb::kwargs& kwargs, std::optional<DType> dtype) {
   const DType made = dtype.value_or(default_dtype());
   for (const auto& [name, value] : kwargs) {
     if (string_of(name.ptr()) != "device") {
@@ -442,16 +442,16 @@ void bind_create(nb::module_& m) {
       "writes.\n\n"
       "ValueError for negative strides or a foreign byte order, TypeError for dtypes that have no "
       "equal.");
-  m.def("_legacy_tensor", [](nb::args args, nb::kwargs kwargs) {
+  m.def("_legacy_tensor", [](const nb::args& args, const nb::kwargs& kwargs) {
     return nb::steal(wrap(legacy_tensor(args.ptr(), kwargs, std::nullopt)));
   });
   // The same for types that stand for a dtype: FloatTensor(2, 3).
-  m.def("_legacy_typed", [](nb::handle dtype, nb::args args, nb::kwargs kwargs) {
+  m.def("_legacy_typed", [](nb::handle dtype, const nb::args& args, const nb::kwargs& kwargs) {
     return nb::steal(wrap(legacy_tensor(args.ptr(), kwargs, dtype_of(dtype, "new"))));
   });
   m.def(
       "_make_subclass",
-      [](nb::type_object cls, nb::handle data, bool requires_grad) {
+      [](const nb::type_object& cls, nb::handle data, bool requires_grad) {
         if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), types.tensor)) {
           fail(ErrorKind::type, "cls must be a type that inherits from Tensor");
         }

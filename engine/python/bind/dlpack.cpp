@@ -116,7 +116,7 @@ nb::object export_capsule(const Tensor& t, bool copied) {
   }
   nb::object capsule = nb::steal(PyCapsule_New(&held->managed, kName[versioned], free_capsule<M>));
   if (!capsule.is_valid()) raise_python();
-  held.release();
+  (void)held.release();
   return capsule;
 }
 

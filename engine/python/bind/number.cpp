@@ -22,7 +22,7 @@ class Operand {
         tensor_ = resolve(tensor_of(o));
         return true;
       }
-      std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof impl);
+      std::memcpy(static_cast<void*>(&tensor_), &impl, sizeof(void*));
       borrowed_ = true;
       return true;
     }

@@ -221,7 +221,7 @@ void bind_override(nb::module_& m) {
     return !overriding.none();
   });
   m.def("_handle_torch_function",
-        [](nb::handle func, nb::handle relevant, nb::args args, nb::kwargs kwargs) {
+        [](nb::handle func, nb::handle relevant, const nb::args& args, const nb::kwargs& kwargs) {
           Overriding overriding;
           if (!disabled) {
             for (nb::handle o : relevant) overriding.look(o.ptr());
@@ -245,7 +245,7 @@ void bind_override(nb::module_& m) {
   disabled_hook = nb::object(m.attr("_disabled_torch_function_impl")).release().ptr();
   m.def(
       "_as_subclass",
-      [](nb::handle tensor, nb::type_object cls) {
+      [](nb::handle tensor, const nb::type_object& cls) {
         auto* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
         if (!PyType_IsSubtype(type, types.tensor)) {
           fail(ErrorKind::type, "cls must be a type that inherits from Tensor");

@@ -332,7 +332,8 @@ bool match(const Signature& s, Form form, const Call& call, std::span<PyObject* 
             op_name(s, form) + " got an unexpected keyword argument '" + string_of(keyword) + "'";
       return false;
     }
-    if (given[static_cast<std::size_t>(i)]) {
+    // Set above for every argument.
+    if (given[static_cast<std::size_t>(i)]) {  // NOLINT(clang-analyzer-core.uninitialized.*)
       if (why)
         *why = op_name(s, form) + " got multiple values for argument '" + string_of(keyword) + "'";
       return false;
@@ -391,7 +392,7 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
       continue;
     }
     ++position;
-    if (!given[i]) {
+    if (!given[i]) {  // NOLINT(clang-analyzer-core.uninitialized.*): match() set them all
       if (args[i].has_default) {
         if (s.defaults[i].index() != 0) parsed->values[i] = s.defaults[i];
       } else {

@@ -34,7 +34,7 @@ class Values {
   // Makes value i the tensor `o`, which the caller keeps alive.
   void borrow(std::size_t i, PyObject* o) {
     TensorImpl* impl = impl_of(o);
-    std::memcpy(static_cast<void*>(&values_[i].emplace<Tensor>()), &impl, sizeof impl);
+    std::memcpy(static_cast<void*>(&values_[i].emplace<Tensor>()), &impl, sizeof(void*));
     borrowed_ |= std::uint64_t{1} << i;
   }
   Value& operator[](std::size_t i) { return values_[i]; }
