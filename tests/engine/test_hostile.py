@@ -65,6 +65,47 @@ def test_empty_tensors_have_no_overlap():
     assert t.zero_().add_(1).shape == (3, 0)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "E.vander(E.ones(2), 2**60)",
+        "E.linalg.vander(E.ones(2), N=2**60)",
+        "E.tril_indices(2**62, 1)",
+        "E.triu_indices(1, 2**62)",
+    ],
+)
+def test_counts_that_would_keep_a_loop_busy_for_ever(code):
+    survives(f"""
+try: {code}
+except (MemoryError, RuntimeError): pass
+else: raise SystemExit("made it")
+""")
+
+
+def test_triangles_with_more_rows_than_can_be_counted():
+    assert E.tril_indices(2**62, 1, 1 - 2**62).tolist() == [[2**62 - 1], [0]]
+    assert E.triu_indices(2**62, 1).tolist() == [[0], [0]]
+
+
+def test_ranges_between_the_ends_of_int64():
+    assert E.arange(-(2**63), 2**63 - 1, 2**62).tolist() == [-(2**63), -(2**62), 0, 2**62]
+    assert E.arange(2**63 - 3, 2**63 - 1).tolist() == [2**63 - 3, 2**63 - 2]
+
+
+def test_a_nan_among_the_places_of_fractional_pooling():
+    samples = E.full((1, 1, 2), float("nan"))
+    pooled = E.nn.functional.fractional_max_pool2d(
+        E.arange(16.0).view(1, 1, 4, 4), 2, output_size=2, _random_samples=samples
+    )
+    assert pooled.shape == (1, 1, 2, 2) and 0 <= pooled.min() and pooled.max() <= 15
+
+
+def test_a_histogram_of_an_infinite_range():
+    x = E.tensor([-1e300, 0.0, 1e300, float("nan")], dtype=E.float64)
+    counts, _ = E.histogram(x, 2, range=(-1.7e308, 1.7e308))
+    assert counts.sum() <= 3
+
+
 # --- sequences that change while they are read
 
 
