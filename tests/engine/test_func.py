@@ -305,3 +305,15 @@ def test_auxiliary_results_of_nested_jacobians():
 
     jac, aux = vmap(jacfwd(jacrev(f, has_aux=True), has_aux=True))(t.ones(3, 2))
     assert jac.shape == (3, 2, 2, 2) and t.equal(aux, t.full((3, 2), 2.0))
+
+
+def test_nearest_points_have_no_tangent_and_layouts_count_dimensions():
+    sample = t.nn.functional.grid_sample
+    x, at = t.randn(1, 2, 3, 4), t.zeros(1, 2, 2, 2)
+    moved = jvp(lambda at: sample(x, at, mode="nearest", align_corners=True), (at,), (at + 1,))[1]
+    assert not moved.any()
+    whole = t.randn(2, 1, 2, 3, 4)
+    assert t.equal(vmap(lambda x: x.to(memory_format=t.channels_last))(whole), whole)
+    rows = t.randn(3, 4)
+    made = vmap(lambda x, y: t.as_strided_scatter(x, y, (2,), (2,)))(rows, t.zeros(3, 2))
+    assert t.equal(made, rows * t.tensor([0.0, 1, 0, 1]))

@@ -3,6 +3,8 @@
 A test makes a cycle, drops it, and asks weak references whether it is gone after a collection."""
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -287,3 +289,20 @@ def test_memory_of_gradients_with_a_graph_comes_back():
         step()
         gc.collect()
     assert resident() - start < 10e6
+
+
+def test_last_collection_of_the_interpreter():
+    # It runs when Py_IsInitialized() says no, and hands nodes that several others hold to Python.
+    script = """
+import treadle as torch
+from treadle.func import jvp, vjp
+from treadle.nn.functional import grid_sample
+x, g = torch.randn(2, 3, 4, 5), torch.rand(2, 3, 3, 2) - 0.5
+f = lambda x, g: grid_sample(x, g, mode="bicubic", align_corners=False)
+vx, vg = torch.randn_like(x), torch.randn_like(g)
+out, pull = vjp(f, x, g)
+gx, gg = pull(torch.ones_like(out))
+_, moved = jvp(f, (x, g), (vx, vg))
+_, moved = jvp(lambda z: f(x, z), (g,), (vg,))
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0

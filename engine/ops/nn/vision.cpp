@@ -616,12 +616,13 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, std::int64_t interp
   if (weight[0].defined()) {
     w = stack(weight, 1);
   } else {  // the nearest pixel: constant in the grid, whose gradient is 0
-    w = linear_map(
+    const Tensor none = linear_map(
         "GridSamplerBackward0", flat,
         [s](const Tensor& t) {
-          return ones({s.batch, s.taps, s.points}, t.dtype());
+          return zeros({s.batch, s.taps, s.points}, t.dtype());
         },
         [shape = flat.shape()](const Tensor& g) { return zeros(shape, g.dtype()); });
+    w = add(none, Tensor::wrapped(std::int64_t{1}));
   }
   // Positions are those of the input's precision, as in PyTorch; sums of 16-bit floats are not.
   const DType wide = compute_dtype(input.dtype());

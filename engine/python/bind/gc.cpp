@@ -132,6 +132,9 @@ void take_census() {
       census.add(*node_of(o));
     }
   }
+  // The interpreter's last collection comes when Py_IsInitialized() already says no; the references
+  // that are handed over must be counted then, too.
+  const GilHeld held;
   census.expose_shared();
 }
 

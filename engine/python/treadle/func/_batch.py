@@ -394,7 +394,21 @@ def _whole_rule(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
     """Ops that act on every element or only on the last dimensions, with one batched tensor."""
     if not _ours(args[0], level) or any(_ours(t, level) for t in tensors_in((args[1:], kwargs))):
         return NotImplemented
+    if any(f in LAYOUTS for f in (*args[1:], *kwargs.values()) if type(f) is _C.memory_format):
+        return NotImplemented  # they count dimensions
     return wrap(func(front(args[0]), *args[1:], **kwargs), level)
+
+
+LAYOUTS = (_C.channels_last, _C.channels_last_3d)
+
+
+def _own_rule(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
+    """Ops that count elements of memory: each example has its own, as if alone."""
+    results = [
+        func(*map_tensors(_C.clone, example(args, level, i)), **example(kwargs, level, i))
+        for i in range(level.size)
+    ]
+    return _stack(results, level)
 
 
 # Which arguments (after self, in order) are dimensions, and what "none given" means: every
@@ -657,6 +671,7 @@ RULES: dict[str, Any] = {
     "flatten": _flatten_rule,
     "diagonal": _diagonal_rule,
     "__getitem__": _index_rule,
+    "as_strided_scatter": _own_rule,
     "cat": _cat_rule,
     "concat": _cat_rule,
     "stack": _cat_rule,
