@@ -34,17 +34,28 @@ TREADLE_HD Complex128 exp(Complex128 z) {
   if (z.re == -kInf) return {0.0, copysign(0.0, z.im)};
   return {z.re == kInf ? kInf : kNaN, kNaN};
 }
+namespace detail {
+
+// x^2 + y^2 + z, nearly exact where the terms cancel.
+TREADLE_HD double squares_plus(double x, double y, double z) {
+  const Pair xx = two_prod(x, x), yy = two_prod(y, y);
+  const Pair first = two_sum(xx.hi, z), all = two_sum(first.hi, yy.hi);
+  return all.hi + (all.lo + first.lo + xx.lo + yy.lo);
+}
+
+}  // namespace detail
+
 // log |z|, exact near |z| = 1 too.
 TREADLE_HD double log_abs(Complex128 z) {
   const double x = abs(z.re), y = abs(z.im);
   const double big = select(x > y, x, y), small = select(x > y, y, x);
-  const double near_one = 0.5 * log1p((big - 1.0) * (big + 1.0) + small * small);
+  if (logical_and(x == 0.0, y == 0.0)) return -kInf;
+  if (logical_or(x == kInf, y == kInf)) return kInf;
+  if (logical_and(big > 0.5, big < 2.0)) {
+    return 0.5 * log1p(detail::squares_plus(big, small, -1.0));
+  }
   const double ratio = small / big;
-  const double far = log(big) + 0.5 * log1p(ratio * ratio);
-  const bool zero = logical_and(x == 0.0, y == 0.0);
-  const bool edge = logical_or(zero, logical_or(x == kInf, y == kInf));
-  return select(edge, select(zero, -kInf, kInf),
-                select(logical_and(big > 0.5, big < 2.0), near_one, far));
+  return log(big) + 0.5 * log1p(ratio * ratio);
 }
 TREADLE_HD Complex128 log(Complex128 z) { return {log_abs(z), atan2(z.im, z.re)}; }
 TREADLE_HD Complex128 log2(Complex128 z) {
@@ -58,11 +69,19 @@ TREADLE_HD Complex128 log10(Complex128 z) {
 TREADLE_HD Complex128 log1p(Complex128 z) {
   const Complex128 u{1.0 + z.re, z.im};
   const bool small = abs(z.re) < 0.5 && abs(z.im) < 0.5;
-  const double re = 0.5 * log1p(z.re * (2.0 + z.re) + z.im * z.im);
+  const double re = 0.5 * log1p(detail::squares_plus(z.re, z.im, 2.0 * z.re));
   return {small ? re : log_abs(u), atan2(u.im, u.re)};
 }
 TREADLE_HD Complex128 exp2(Complex128 z) {
-  return exp(Complex128{z.re * 0.6931471805599453, z.im * 0.6931471805599453});
+  if (z.im == 0.0) return {exp2(z.re), z.im};
+  if (!detail::isfinite(z.im)) return exp(z);
+  // The angle is y log(2) = hi + lo, whose cosine is cos(hi) - lo sin(hi).
+  const Pair turn = two_prod(z.im, 0x1.62e42fefa39efp-1);
+  const double lo = abs(turn.hi) < kPeriodicLimit ? turn.lo + z.im * 0x1.abc9e3b39803fp-56 : 0.0;
+  const double t = detail::near_zero(turn.hi), c = cos(t), s = sin(t);
+  const double half = z.re > 1000.0 ? exp2(0.5 * z.re) : 1.0,
+               e = exp2(z.re > 1000.0 ? 0.5 * z.re : z.re);
+  return {e * (c - lo * s) * half, e * (s + lo * c) * half};
 }
 TREADLE_HD Complex128 expm1(Complex128 z) {
   if (z.im == 0.0) return {expm1(z.re) + 0.0, z.im};  // the standard: 0 of -0, too
@@ -88,7 +107,8 @@ TREADLE_HD Complex128 sqrt(Complex128 z) {
 }
 TREADLE_HD Complex128 rsqrt(Complex128 z) { return Complex128(1.0) / sqrt(z); }
 TREADLE_HD Complex128 sigmoid(Complex128 z) {
-  return Complex128(1.0) / (Complex128(1.0) + exp(-z));
+  const Complex128 one(1.0), e = exp(z.re < 0.0 ? z : -z);  // of at most 1
+  return (z.re < 0.0 ? e : one) / (one + e);
 }
 
 TREADLE_HD Complex128 sinh(Complex128 z) {

@@ -12,7 +12,7 @@ import treadle as xp
 
 def test_namespace():
     x = xp.ones(2)
-    assert x.__array_namespace__() is xp and xp.__array_api_version__ == "2024.12"
+    assert x.__array_namespace__() is xp.array_api and xp.__array_api_version__ == "2024.12"
     with pytest.raises(ValueError, match="version"):
         x.__array_namespace__(api_version="1999.1")
     info = xp.__array_namespace_info__()
@@ -232,3 +232,31 @@ def test_pytorch_answers_first():
         xp.max("a", keepdims=True)
     with pytest.raises(TypeError, match="maximum"):
         xp.maximum(x, 1)
+
+
+def test_strict_namespace():
+    strict = xp.ones(1).__array_namespace__()
+    assert strict.__array_api_version__ == "2024.12" and strict.exp is xp.exp
+    x = xp.tensor([[3.0, 1.0], [2.0, 5.0]])
+    assert strict.equal(x, 3).tolist() == [[True, False], [False, False]]
+    assert strict.sort(x).tolist() == [[1, 3], [2, 5]]
+    assert strict.sort(x, axis=0, descending=True).tolist() == [[3, 5], [2, 1]]
+    assert strict.max(x, axis=0).tolist() == [3, 5] and strict.min(x).item() == 1
+    assert strict.std(xp.tensor([1.0, 3.0])).item() == 1
+    assert strict.var(xp.tensor([1.0, 3.0]), correction=1).item() == 2
+    assert [i.tolist() for i in strict.nonzero(x > 2)] == [[0, 1], [0, 1]]
+    with pytest.raises(ValueError, match="dimensions"):
+        strict.nonzero(xp.tensor(1))
+    assert [g.shape for g in strict.meshgrid(xp.ones(2), xp.ones(3))] == [(3, 2)] * 2
+    assert strict.arange(2, 0).shape == (0,) and strict.maximum(x, 2).min().item() == 2
+    x1, x2 = xp.tensor([INF, 1.0, -7.0]), xp.tensor([2.0, -INF, 2.0])
+    assert strict.floor_divide(x1, x2).tolist() == [INF, 0, -4]
+    u = xp.tensor([[250, 1], [1, 250]], dtype=xp.uint8)
+    for total in (strict.sum(u), strict.prod(u), strict.linalg.trace(u)):
+        assert total.dtype == xp.uint64
+    assert strict.sum(u, axis=()).tolist() == u.tolist() and strict.mean(x, axis=()).equal(x)
+    assert strict.sign(xp.tensor([3 + 4j, 0])).tolist() == pytest.approx([0.6 + 0.8j, 0])
+    assert not strict.conj(xp.tensor([1j])).is_conj()
+    e = xp.eye(3)
+    assert strict.linalg.cross(e[:1], e[1]).tolist() == [[0, 0, 1]]
+    assert strict.linalg.inv is xp.linalg.inv and "equal" in dir(strict)

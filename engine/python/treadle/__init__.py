@@ -18,6 +18,7 @@ from ._version import __version__ as __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import __config__ as __config__
+    from . import array_api as array_api
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
@@ -104,6 +105,7 @@ _SUBMODULES = (
     "_functorch",
     "_ops",
     "_utils",
+    "array_api",
     "autograd",
     "backends",
     "cuda",

@@ -313,7 +313,7 @@ class forms:
     ) -> Tensor:
         x = x.to(dtype) if dtype is not None else x
         if not x.ndim or axis == ():
-            return _C.prod(x.reshape((*x.shape, 1)), -1)
+            return _C.prod(x.reshape((*x.shape, 1)), -1, dtype=dtype)
         return _one_at_a_time(_C.prod, x, axis, keepdims, dtype=dtype)
 
     @staticmethod
