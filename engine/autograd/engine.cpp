@@ -15,6 +15,7 @@
 #include "engine/autograd/anomaly.h"
 #include "engine/core/context.h"
 #include "engine/core/export.h"
+#include "engine/core/iter.h"
 #include "engine/ops/names.h"
 
 namespace treadle {
@@ -49,8 +50,12 @@ class Run {
       const Edge& e = inputs[i].edge;
       if (e.leaf)
         leaf_captures_[e.tensor()].push_back(i);
-      else if (e)
+      else if (e && captured)
         node_captures_[e.node()].push_back({e, i});
+      else if (e) {  // runs, and .grad gets what arrives
+        node_captures_.try_emplace(e.node());
+        if (inputs[i].tensor.defined()) retain_grad(inputs[i].tensor);
+      }
     }
   }
   void find_needed(std::span<const Edge> roots);
@@ -106,7 +111,7 @@ class Run {
 TREADLE_FAST_TLS constinit thread_local Run* running = nullptr;
 TREADLE_FAST_TLS constinit thread_local int depth = 0;  // of backward passes inside each other
 
-void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph);
+void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph, std::uintptr_t known);
 
 // Marks the nodes from which an input can be reached; depth first with its own stack.
 void Run::find_needed(std::span<const Edge> roots) {
@@ -293,15 +298,10 @@ void Run::visit(Task task) {
       }
     }
   }
-  if (const auto c = node_captures_.find(&node); c != node_captures_.end()) {
+  if (const auto c = node_captures_.find(&node); captured_ && c != node_captures_.end()) {
     for (const Capture& capture : c->second) {
-      if (capture.edge.nr < task.grads.size()) {
-        if (captured_)
-          (*captured_)[capture.index] = task.grads[capture.edge.nr];
-        else if (task.grads[capture.edge.nr].defined() && targets_[capture.index].tensor.defined())
-          accumulate_grad(targets_[capture.index].tensor, task.grads[capture.edge.nr],
-                          create_graph_);
-      }
+      if (capture.edge.nr < task.grads.size())
+        (*captured_)[capture.index] = task.grads[capture.edge.nr];
     }
     // Nothing beyond this node is asked for.
     bool beyond = false;
@@ -344,18 +344,36 @@ void Run::visit(Task task) {
   if (!keep_) node.release();
 }
 
+// Whether the gradient is laid out as PyTorch has .grad: like the leaf if that is dense, else row
+// by row. Optimizers that walk both at once count on it.
+bool fits_layout(const Tensor& grad, const Tensor& leaf) {
+  if (!is_dense(leaf)) return grad.is_contiguous();
+  for (std::int64_t i = 0; i < leaf.dim(); ++i) {
+    if (leaf.shape()[i] > 1 && grad.strides()[i] != leaf.strides()[i]) return false;
+  }
+  return true;
+}
+
+// A copy in that layout; on the tape if that is on.
+Tensor copy_for(const Tensor& leaf, const Tensor& grad) {
+  const bool dense = is_dense(leaf);
+  const Dims strides = dense ? leaf.strides() : contiguous_strides(leaf.shape());
+  return copy_(empty_strided(leaf.shape(), strides, grad.dtype()), grad);
+}
+
+// `known`: how many references to the gradient the caller has, besides the argument itself.
+//
 // With create_graph the sum is a new tensor with a history; else it is added in place, as PyTorch
 // does, so that views of .grad (flat buffers of optimizers) stay valid.
-void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph) {
+void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph, std::uintptr_t known) {
   GradMeta& m = grad_meta(leaf);
   const Tensor old = leaf.grad();
   Tensor result;
   if (!old.defined()) {
     // A private copy unless the gradient is ours alone: its storage may be a saved or user tensor.
-    const bool mine =
-        grad.impl()->unique() && grad.impl()->storage->unique() && grad.is_contiguous();
-    result = create_graph || mine ? grad : clone(grad);
-    if (!create_graph) result = detach(result);
+    const bool mine = !create_graph && grad.impl()->total_count() <= 1 + known &&
+                      grad.impl()->storage->unique() && fits_layout(grad, leaf);
+    result = mine ? detach(grad) : copy_for(leaf, grad);
   } else if (create_graph) {
     result = treadle::add(old, grad);
   } else {
@@ -418,7 +436,7 @@ void Run::finish_leaf(std::size_t index) {
                                  " but its leaf tensor has shape " + to_string(leaf.shape()));
   }
   if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
-  accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_);
+  accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_, arrived.empty() ? 0 : 1);
   for (const HookEntry& h : after) h.hook(leaf);
   Gradients nothing;
   for (const NodeHookEntry& h : node_hooks) {

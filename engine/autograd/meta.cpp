@@ -117,6 +117,13 @@ void check_view(const GradMeta& m, bool indirect) {
   fail(ErrorKind::runtime, std::move(text));
 }
 
+// .grad of a tensor that keeps it comes from its new node from now on.
+void move_retained(GradMeta& m, const Ref<Node>& old_node, std::uint32_t old_nr) {
+  if (!m.slot) return;
+  if (old_node) old_node->drop_retained(old_nr, m.slot.get());
+  m.grad_fn->retain(m.output_nr, m.slot);
+}
+
 void renew_history(const Tensor& t, GradMeta& m) {
   if (!m.view || m.view->version == t.version()) return;
   if (!m.grad_fn && !m.view->base.requires_grad()) return;
@@ -125,9 +132,12 @@ void renew_history(const Tensor& t, GradMeta& m) {
   // The base was written through this or another view: the view's history is now that of a window
   // into the new base.
   const Tensor base = m.view->base;
+  const Ref<Node> old = m.grad_fn;
+  const std::uint32_t old_nr = m.output_nr;
   m.grad_fn = as_strided_node(base, t);
   m.grad_fn->note_output(0);
   m.output_nr = 0;
+  move_retained(m, old, old_nr);
   m.view->version = t.version();
 }
 
@@ -151,8 +161,9 @@ Edge gradient_edge(const Tensor& t) {
 
 bool needs_tape(std::initializer_list<const Tensor*> inputs) {
   if (!context().grad_enabled) return false;
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [](const Tensor* t) { return t->defined() && t->requires_grad(); });
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor* t) {
+    return t->defined() && t->requires_grad() && !t->impl()->inference;
+  });
 }
 
 void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr) {
@@ -166,9 +177,10 @@ void set_history(const Tensor& result, Ref<Node> node, std::uint32_t nr) {
 
 void set_view(const Tensor& view, const Tensor& base, ViewInfo::Creation creation) {
   const Context& now = context();
-  if (now.inference || base.impl()->inference) return;
+  if (base.impl()->inference) return;
   const GradMeta* b = base.impl()->grad_meta;
   if (!now.grad_enabled) creation = ViewInfo::Creation::no_grad;
+  if (now.inference) creation = ViewInfo::Creation::inference;
   if (b && b->view && creation == ViewInfo::Creation::normal) creation = b->view->creation;
   grad_meta(view).view.emplace(
       ViewInfo{b && b->view ? b->view->base : base, view.version(), creation});
@@ -257,12 +269,6 @@ class CopySlices final : public Node {
   Window window_;
   Ref<Node> inner_;
 };
-
-void move_retained(GradMeta& m, const Ref<Node>& old_node, std::uint32_t old_nr) {
-  if (!m.slot) return;
-  if (old_node) old_node->drop_retained(old_nr, m.slot.get());
-  m.grad_fn->retain(m.output_nr, m.slot);
-}
 
 }  // namespace
 

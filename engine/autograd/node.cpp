@@ -209,6 +209,7 @@ Saved::Saved(const Tensor& input) : tensor_(input) {
          "normal tensor and use it in autograd.");
   }
   version_ = input.version();
+  attached_ = input.impl()->grad_meta && input.impl()->grad_meta->grad_fn;
   if (SavedHooks* hooks = context().saved_hooks) [[unlikely]] {
     if (!input.impl()->wrapped_number) pack(*hooks);
   }
@@ -341,6 +342,11 @@ Tensor Saved::get_data(const char* node_name) const {
             "compute its "
             "gradient. The variable in question was changed in there or anywhere later. Good luck!";
     fail(ErrorKind::runtime, std::move(text));
+  }
+  if (attached_ && !tensor_.impl()->grad_meta->grad_fn) {
+    fail(ErrorKind::runtime,
+         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This "
+         "is not supported, please use out-of-place `.detach()` instead");
   }
   return tensor_;
 }

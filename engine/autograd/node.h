@@ -147,7 +147,7 @@ class Saved {
  public:
   Saved() = default;
   explicit Saved(const Tensor& input);
-  Saved(const Saved& o) : version_(o.version_), nr_(o.nr_), output_(o.output_) {
+  Saved(const Saved& o) : version_(o.version_), nr_(o.nr_), output_(o.output_), attached_(o.attached_) {
     if (reported(o)) return;
     tensor_ = o.tensor_;
     packed_ = o.packed_;
@@ -221,6 +221,7 @@ class Saved {
   std::uint32_t version_ = 0;
   std::uint32_t nr_ = 0;
   bool output_ = false;
+  bool attached_ = false;  // the input was no leaf
 };
 
 // What a view remembers of where it comes from. An in-place op through any view rewrites the

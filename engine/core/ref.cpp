@@ -12,6 +12,7 @@ constinit PyHooks py_hooks;
 void set_py_hooks(const PyHooks& hooks) { py_hooks = hooks; }
 void py_inc_ref(void* py_object) noexcept { py_hooks.inc_ref(py_object); }
 void py_dec_ref(void* py_object) noexcept { py_hooks.dec_ref(py_object); }
+std::uintptr_t py_ref_count(void* py_object) noexcept { return py_hooks.ref_count(py_object); }
 void py_pause() noexcept {
   if (py_hooks.pause) {
     py_hooks.pause();

@@ -17,10 +17,12 @@ struct PyHooks {
   void (*dec_ref)(void* py_object) noexcept = nullptr;
   // Waits a moment without the GIL.
   void (*pause)() noexcept = nullptr;
+  std::uintptr_t (*ref_count)(void* py_object) noexcept = nullptr;
 };
 void set_py_hooks(const PyHooks& hooks);
 void py_inc_ref(void* py_object) noexcept;
 void py_dec_ref(void* py_object) noexcept;
+std::uintptr_t py_ref_count(void* py_object) noexcept;
 void py_pause() noexcept;  // a plain yield without Python
 
 class RefCounted {
@@ -58,6 +60,12 @@ class RefCounted {
   std::uintptr_t use_count() const noexcept {
     const std::uintptr_t s = state_.load(std::memory_order_acquire);
     return s & 1 ? s >> 1 : 0;
+  }
+  // References that anybody holds. Exact only if it is as low as what the caller knows of: nobody
+  // else can change it then.
+  std::uintptr_t total_count() const noexcept {
+    const std::uintptr_t s = state_.load(std::memory_order_acquire);
+    return s & 1 ? s >> 1 : py_ref_count(reinterpret_cast<void*>(s));
   }
   void* py_object() const noexcept {
     const std::uintptr_t s = state_.load(std::memory_order_acquire);

@@ -37,6 +37,10 @@ Storage::Storage(Ref<Storage> of, std::uint32_t version)
       of_(of->of_ ? of->of_ : std::move(of)),
       version_(version) {}
 
+Storage::Storage(Ref<Storage> of, Ref<Storage> counter) : Storage(std::move(of), 0u) {
+  counter_ = counter->counter_ ? counter->counter_ : std::move(counter);
+}
+
 Storage::~Storage() {
   if (of_) return;
   if (deleter_) {

@@ -29,6 +29,8 @@ class Storage final : public RefCounted, public Pooled {
           bool read_only = false);
   // The memory of `of` under a version counter of its own: what t.data is.
   Storage(Ref<Storage> of, std::uint32_t version);
+  // The memory of `of` under the version counter of another storage: what t has after t.data = s.
+  Storage(Ref<Storage> of, Ref<Storage> counter);
   ~Storage() override;
 
   char* data() const { return static_cast<char*>(data_); }
@@ -42,13 +44,17 @@ class Storage final : public RefCounted, public Pooled {
     return of_ ? of_->shared() : deleter_ || shared_.load(std::memory_order_relaxed);
   }
   void share() { of_ ? of_->share() : shared_.store(true, std::memory_order_relaxed); }
-  std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  void set_version(std::uint32_t version) { version_.store(version, std::memory_order_relaxed); }
-  void bump() { version_.store(version() + 1, std::memory_order_relaxed); }
+  std::uint32_t version() const { return counter().load(std::memory_order_relaxed); }
+  void set_version(std::uint32_t version) { counter().store(version, std::memory_order_relaxed); }
+  void bump() { counter().store(version() + 1, std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t kInline = kAlignment;
   const Storage* owner() const { return of_ ? of_.get() : this; }
+  std::atomic<std::uint32_t>& counter() { return counter_ ? counter_->version_ : version_; }
+  const std::atomic<std::uint32_t>& counter() const {
+    return counter_ ? counter_->version_ : version_;
+  }
 
   void* data_;
   std::size_t bytes_;
@@ -57,6 +63,7 @@ class Storage final : public RefCounted, public Pooled {
   void* context_ = nullptr;
   bool read_only_ = false;
   Ref<Storage> of_;
+  Ref<Storage> counter_;  // whose version counts; null: this one's
   std::atomic<bool> shared_{false};
   // Relaxed: a race between an in-place op and a reader of the same tensor is the caller's; the
   // counter itself stays whole.

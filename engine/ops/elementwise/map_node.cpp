@@ -85,7 +85,7 @@ void check_map_status(std::uint32_t status) {
 bool MapNode::wanted(const MapOp& op, Inputs in) {
   if (!context().grad_enabled) return false;
   for (std::size_t k = 0; k < in.size(); ++k) {
-    if (op.derive[k] && in[k]->requires_grad()) return true;
+    if (op.derive[k] && in[k]->requires_grad() && !in[k]->impl()->inference) return true;
   }
   return false;
 }

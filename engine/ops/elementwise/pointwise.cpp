@@ -11,6 +11,7 @@
 #include "engine/core/iter.h"
 #include "engine/core/random.h"
 #include "engine/core/visit.h"
+#include "engine/ops/elementwise/special.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view/util.h"
 
@@ -205,6 +206,10 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
       }
     }
   });
+  if (needs_tape({&self, &other})) {
+    record("NextafterBackward0", out, {&self, &other},
+           [](Node&, const Gradients&) -> Gradients { no_derivative("nextafter"); });
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <unordered_map>
 
 #include "engine/core/context.h"
 #include "engine/python/bind/bind.h"
@@ -27,12 +28,17 @@ class PyHook {
 
   Tensor operator()(const Tensor& grad) const {
     const nb::gil_scoped_acquire gil;
-    const nb::object argument = nb::steal(wrap(grad));
-    const nb::object result =
-        nb::steal(PyObject_CallFunctionObjArgs(fn_.get(), argument.ptr(), nullptr));
-    if (!result.is_valid()) raise_python();
+    const nb::object result = call(grad);
     if (result.is_none()) return Tensor();
     return resolve(expect_tensor(result.ptr(), "the result of a hook"));
+  }
+
+ protected:
+  nb::object call(const Tensor& argument) const {
+    const nb::object wrapped = nb::steal(wrap(argument));
+    nb::object result = nb::steal(PyObject_CallFunctionObjArgs(fn_.get(), wrapped.ptr(), nullptr));
+    if (!result.is_valid()) raise_python();
+    return result;
   }
 
  private:
@@ -42,7 +48,12 @@ class PyHook {
 class PyAccumulatedHook : public PyHook {
  public:
   using PyHook::PyHook;
-  void operator()(const Tensor& leaf) const { PyHook::operator()(leaf); }
+  void operator()(const Tensor& leaf) const {
+    const nb::gil_scoped_acquire gil;
+    if (!call(leaf).is_none()) {
+      fail(ErrorKind::runtime, "Tensor post accumulate grad hooks should return None.");
+    }
+  }
 };
 
 std::vector<Tensor> tensors_of(nb::handle sequence, const char* what, bool none_allowed) {
@@ -337,6 +348,7 @@ void bind_running(nb::module_& m) {
           fail(ErrorKind::runtime, "`inputs` argument to `backward()` cannot be empty.");
         }
         const BackwardOptions options = options_of(retain_graph, create_graph);
+        const KeepSavedHooks hooks;
         const WithoutGil running;
         backward(t, g, options, in);
       },
@@ -353,6 +365,7 @@ void bind_running(nb::module_& m) {
         const BackwardOptions options = options_of(retain_graph, create_graph);
         std::vector<Tensor> result;
         {
+          const KeepSavedHooks hooks;
           const WithoutGil running;
           result = grad(out, in, g, options, allow_unused);
         }
@@ -370,6 +383,22 @@ void bind_modes(nb::module_& m) {
   m.def("_set_inference", [](bool on) { return std::exchange(context().inference, on); });
 }
 
+// A subclass of Node for each name of nodes, as programs that print graphs expect.
+PyTypeObject* node_type(const std::string& name) {
+  static auto* made = new std::unordered_map<std::string, PyTypeObject*>;
+  PyTypeObject*& type = (*made)[name];
+  if (!type) {
+    const nb::handle base(reinterpret_cast<PyObject*>(types.node));
+    nb::dict members;
+    members["__module__"] = base.attr("__module__");
+    members["__slots__"] = nb::tuple();
+    const nb::handle meta(reinterpret_cast<PyObject*>(Py_TYPE(base.ptr())));
+    type = reinterpret_cast<PyTypeObject*>(
+        nb::object(meta(name, nb::make_tuple(base), members)).release().ptr());
+  }
+  return type;
+}
+
 }  // namespace
 
 PyObject* wrap(const Ref<Node>& node) {
@@ -379,7 +408,7 @@ PyObject* wrap(const Ref<Node>& node) {
     Py_INCREF(object);
     return object;
   }
-  return hand_over(types.node, node.get());
+  return hand_over(node_type(node->name()), node.get());
 }
 
 void bind_autograd(nb::module_& m) {

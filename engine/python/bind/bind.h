@@ -181,6 +181,19 @@ PyObject* wrap_tuple(const Dims& dims);            // plain tuple
 PyObject* wrap_number(const Tensor& one_element);  // int, float or bool; Error for another count
 const char* type_name(PyObject* o);
 
+// Puts back at its end which saved_tensors_hooks are on in this thread: those that a backward pass
+// enters and doesn't leave must not stay.
+class KeepSavedHooks {
+ public:
+  KeepSavedHooks();
+  KeepSavedHooks(const KeepSavedHooks&) = delete;
+  KeepSavedHooks& operator=(const KeepSavedHooks&) = delete;
+  ~KeepSavedHooks();
+
+ private:
+  std::size_t depth_;
+};
+
 // --- parts of the module, in order of initialisation
 // -----------------------------------------------
 void bind_types(nb::module_& m);     // types.cpp: dtype, device, Size, Generator

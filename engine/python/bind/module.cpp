@@ -43,6 +43,11 @@ void pause() noexcept {
   PyGILState_Release(state);
 }
 
+// Without the GIL: a count that only we hold doesn't change.
+std::uintptr_t ref_count(void* o) noexcept {
+  return static_cast<std::uintptr_t>(Py_REFCNT(static_cast<PyObject*>(o)));
+}
+
 void translate(const std::exception_ptr& e, void*) {
   try {
     std::rethrow_exception(e);
@@ -56,7 +61,7 @@ void translate(const std::exception_ptr& e, void*) {
 
 NB_MODULE(_C, m) {
   using namespace treadle::bind;
-  treadle::set_py_hooks({inc_ref, dec_ref, pause});
+  treadle::set_py_hooks({inc_ref, dec_ref, pause, ref_count});
   // Objects that Python keeps until after the module is gone aren't leaks of ours.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(translate);

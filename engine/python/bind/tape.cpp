@@ -248,6 +248,13 @@ void bind_run(nb::module_& m) {
 
 }  // namespace
 
+KeepSavedHooks::KeepSavedHooks() : depth_(hook_stack().size()) {}
+KeepSavedHooks::~KeepSavedHooks() {
+  if (hook_stack().size() <= depth_) return;
+  hook_stack().resize(depth_);
+  context().saved_hooks = depth_ == 0 ? nullptr : hook_stack().back().get();
+}
+
 void bind_tape(nb::module_& m) {
   bind_node_hooks(m);
   bind_saved(m);

@@ -85,7 +85,18 @@ PyObject* get_grad(PyObject* self, void*) {
     if (overrides_exist) [[unlikely]] {
       if (PyObject* made = call_attribute_override("grad", self)) return made;
     }
-    return wrap(Borrowed(self)->grad());
+    const Borrowed t(self);
+    const GradMeta* meta = t->impl()->grad_meta;
+    if (meta && meta->grad_fn && !meta->slot && !meta->grad.defined()) {
+      constexpr const char* text =
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+          "attribute won't be populated during autograd.backward(). If you indeed want the .grad "
+          "field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. "
+          "If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor "
+          "instead. See github.com/pytorch/pytorch/pull/30531 for more informations.";
+      if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) raise_python();
+    }
+    return wrap(t->grad());
   });
 }
 int set_grad(PyObject* self, PyObject* value, void*) {
@@ -138,9 +149,9 @@ int set_data(PyObject* self, PyObject* value, void*) {
     TensorImpl* impl = impl_of(self);
     if (impl->grad_meta && impl->grad_meta->requires_grad && !is_differentiable(source.dtype())) {
       fail(ErrorKind::runtime,
-           "data set to a tensor that requires gradients must be floating point");
+           "data set to a tensor that requires gradients must be floating point or complex dtype");
     }
-    impl->storage = Ref<Storage>::make(source.impl()->storage, impl->storage->version());
+    impl->storage = Ref<Storage>::make(source.impl()->storage, impl->storage);
     impl->offset = source.impl()->offset;
     impl->shape = source.shape();
     impl->strides = source.strides();

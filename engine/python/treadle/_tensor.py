@@ -257,8 +257,8 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """A NumPy array over the same memory. force: also of a tensor that requires grad, or that is a
-    lazy conjugate or negative, which are RuntimeErrors otherwise.
+    """A NumPy array over the same memory. force: also of a tensor that requires grad (outside of
+    no_grad), or that is a lazy conjugate or negative, which are RuntimeErrors otherwise.
 
     Needs NumPy, which the package doesn't depend on.
     """
@@ -567,7 +567,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     size = tuple(sizes[0]) if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
     if not sizes:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    if self.requires_grad:
+    if self.requires_grad and not self.is_inference():
         raise RuntimeError("cannot resize variables that require grad")
     if size == tuple(self.shape) and memory_format is None:
         return self
@@ -585,6 +585,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         self.data = _C._over_storage(self, self.dtype, offset, size, None)
     if memory_format is not None:
         self.data = self.data.contiguous(memory_format=memory_format)
+    _C._bump_version(self)
     return self
 
 
@@ -650,6 +651,17 @@ def _is_view(self: Tensor) -> bool:
     return self._base is not None
 
 
+def _volatile(self: Tensor) -> bool:
+    import warnings
+
+    warnings.warn(
+        "volatile was removed (Variable.volatile is always False). Use `with no_grad():` instead.",
+        UserWarning,
+        2,
+    )
+    return False
+
+
 def lu(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """treadle.lu() of this tensor."""
     from .functional import lu
@@ -707,6 +719,7 @@ def _refuse(text: str) -> Callable[[Any], None]:
 def install() -> None:
     for method in METHODS:
         setattr(Tensor, method.__name__, method)
+    Tensor.volatile = property(_volatile)
     Tensor.__torch_function__ = classmethod(__torch_function__)
     for made in _C._return_types.values():
         made.__repr__ = _result_repr

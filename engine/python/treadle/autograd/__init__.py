@@ -243,4 +243,8 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name == "torch":  # PyTorch's module has it, by an import of its own
+        import sys
+
+        return sys.modules[__name__.rpartition(".")[0]]
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -23,10 +23,12 @@ class FunctionCtx(_C._FunctionBase):
     _dirty: tuple[Tensor, ...] = ()
     _no_grad_outputs: tuple[Tensor, ...] = ()
     _materialize: bool = True
+    _materialize_non_diff_grads: bool = True  # False: None for results without gradient
     saved_for_forward: tuple[Tensor | None, ...] = ()
     _in_jvp: bool = False
     # for the backward pass: (shape, dtype) of each output, and which inputs are tensors
     _outputs: tuple[tuple[Any, Any] | None, ...] = ()
+    _no_grad_numbers: frozenset[int] = frozenset()
     _tensor_positions: tuple[int, ...] = ()
     _input_count: int = 0
     _input_meta: tuple[tuple[Any, Any], ...] = ()
@@ -99,8 +101,9 @@ class FunctionCtx(_C._FunctionBase):
         """Called by the tape: gradients of the outputs in, one for each tensor input out."""
         filled = []
         grads += (None,) * (len(self._outputs) - len(grads))  # nobody sent those
-        for g, meta in zip(grads, self._outputs):
-            if g is None and self._materialize and meta is not None:
+        for nr, (g, meta) in enumerate(zip(grads, self._outputs)):
+            wanted = self._materialize_non_diff_grads or nr not in self._no_grad_numbers
+            if g is None and self._materialize and wanted and meta is not None:
                 g = _C.zeros(meta[0], dtype=meta[1])
             filled.append(g)
         name = self._function.__name__
@@ -178,10 +181,17 @@ def _followed(x: Any) -> bool:
 class _Meta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         # Named as PyTorch names it: this is what prints as grad_fn.
-        cls._ctx_type = type(  # type: ignore[attr-defined]
+        cls._backward_cls = type(  # type: ignore[attr-defined]
             name + "Backward", (FunctionCtx,), {"_function": cls}
         )
         super().__init__(name, bases, attributes)
+
+
+# What nodes of the tape have, and instances of Function don't.
+_NODE_ATTRIBUTES = frozenset(
+    "name next_functions register_hook register_prehook _register_hook_dict saved_tensors "
+    "saved_variables needs_input_grad".split()
+)
 
 
 class Function(metaclass=_Meta):
@@ -196,7 +206,7 @@ class Function(metaclass=_Meta):
     transforms need. With `generate_vmap_rule = True` vmap follows from the others.
     """
 
-    _ctx_type: type[FunctionCtx]
+    _backward_cls: type[FunctionCtx]
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -209,6 +219,22 @@ class Function(metaclass=_Meta):
             DeprecationWarning,
             2,
         )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "metadata":
+            raise RuntimeError(
+                "The underlying PyNode has already been deallocated: the attribute 'metadata' is "
+                "one of the nodes that apply() makes."
+            )
+        if name in _NODE_ATTRIBUTES:
+            raise RuntimeError(
+                f"Attribute '{name}' is invalid for this instance of _C._FunctionBase. Accessing "
+                "this attribute directly on an instance of autograd.Function is a legacy access "
+                "pattern that is no longer supported. For examples on how to use new-style "
+                "autograd functions, see "
+                "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function"
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -283,7 +309,7 @@ class Function(metaclass=_Meta):
         """The class of ctx inside func's transforms, which has a name of its own there."""
         made = cls.__dict__.get("_made_type")
         if made is None:
-            made = type(cls.__name__ + "GeneratedBackward", (cls._ctx_type,), {})
+            made = type(cls.__name__ + "GeneratedBackward", (cls._backward_cls,), {})
             cls._made_type = made  # type: ignore[attr-defined]
         return made
 
@@ -292,7 +318,7 @@ class Function(metaclass=_Meta):
         positions = tuple(i for i, a in enumerate(args) if isinstance(a, Tensor))
         tensors = [args[i] for i in positions]
         recording = _C.is_grad_enabled()
-        kind = cls._ctx_type
+        kind = cls._backward_cls
         if _in_transform is not None and _in_transform():
             kind = cls._generated_type()
         ctx = kind._make(kind, kind.__name__, tensors if recording else [])
@@ -372,6 +398,7 @@ def _record(ctx: FunctionCtx, args: tuple[Any, ...], result: Any, differentiable
     for view in views:
         ctx._restrict_view(view, differentiable_outputs > 1)
     ctx._outputs = tuple(metas)
+    ctx._no_grad_numbers = frozenset(numbers[i] for i in unmarked if i in numbers)
     ctx._to_save, to_save = (), ctx._to_save
     ctx._save(
         list(to_save),
@@ -423,17 +450,20 @@ def _check_dirty(out: Tensor, is_input: bool, several: bool) -> None:
         )
 
 
-class _Delayed(Function):
-    """The identity, whose gradient raises."""
+class Error(Function):
+    """The identity, whose gradient raises. The name is what graphs show in PyTorch."""
 
     @staticmethod
-    def forward(ctx: Any, text: str, x: Tensor) -> Tensor:
+    def forward(ctx: Any, text: str, *tensors: Tensor | None) -> Any:
         ctx.text = text
-        return x.view_as(x)
+        return tuple(None if t is None else t.view_as(t) for t in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError(ctx.text)
+
+
+Error._backward_cls.__name__ = "Error"
 
 
 def once_differentiable(fn: Any) -> Any:
@@ -453,16 +483,14 @@ def once_differentiable(fn: Any) -> Any:
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
-
-        def guard(t: Any) -> Any:
-            if not isinstance(t, Tensor) or not t.is_floating_point():
-                return t
-            t = t.detach()
-            t.requires_grad = True
-            return _Delayed.apply(text, t)
-
         single = not isinstance(outputs, tuple)
-        made = tuple(guard(t) for t in ((outputs,) if single else outputs))
+        made = Error.apply(
+            text,
+            *(
+                t.detach().requires_grad_() if isinstance(t, Tensor) else t
+                for t in ((outputs,) if single else outputs)
+            ),
+        )
         return made[0] if single else made
 
     return wrapper

@@ -112,7 +112,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """gradcheck of the backward pass itself. grad_outputs: random numbers unless given."""
+    """gradcheck of the backward pass itself. grad_outputs: random numbers unless given; those
+    given are varied only where they require grad."""
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError(
             "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
@@ -123,8 +124,7 @@ def gradgradcheck(
         if gen_non_contig_grad_outputs:
             grads = [_spread(g) for g in grads]
     else:
-        given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
-        grads = [g.detach().clone().requires_grad_() for g in given]
+        grads = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
 
     def backward(*all_args: Any) -> tuple[Tensor, ...]:
         from . import grad

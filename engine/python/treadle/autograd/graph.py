@@ -231,42 +231,46 @@ class _Handle:
 
 class _Originals:
     """The saved tensors of one allow_mutation_on_saved_tensors block, and copies of those that were
-    written since."""
+    written since. The names are PyTorch's."""
 
     def __init__(self) -> None:
-        self.tensors: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
+        # By the place and version of a tensor, which may be saved several times.
+        self.tid_to_weakhandle: weakref.WeakValueDictionary[Any, _Handle] = (
+            weakref.WeakValueDictionary()
+        )
         self.open = True
 
     def clear(self) -> None:
-        self.tensors.clear()
+        self.original.clear()
         self.cloned.clear()
+        self.tid_to_weakhandle.clear()
         self.open = False
 
     def pack(self, tensor: Tensor) -> _Handle:
         place = _place(tensor)
-        for handle, saved in self.tensors.items():
-            if _place(saved) == place:
-                return handle
-        handle = _Handle()
-        self.tensors[handle] = tensor
+        handle = self.tid_to_weakhandle.get(place)
+        if handle is None:
+            handle = self.tid_to_weakhandle[place] = _Handle()
+            self.original[handle] = tensor
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
         if not self.open:
-            raise RuntimeError(
+            raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
                 "in which the graph was originally recorded."
             )
-        return self.cloned[handle] if handle in self.cloned else self.tensors[handle]
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def before_write(self, written: Tensor) -> None:
         memory = _C._storage_address(written)
-        for handle, saved in list(self.tensors.items()):
+        for handle, saved in list(self.original.items()):
             if _C._storage_address(saved) == memory:
                 with _C_no_grad():
                     self.cloned[handle] = saved.clone()
-                del self.tensors[handle]
+                del self.original[handle]
 
 
 def _C_no_grad() -> Any:

@@ -204,7 +204,8 @@ class _Frame:
     """One checkpoint: its part, and what the runs saved."""
 
     def __init__(self, recompute: Callable[..., None], early_stop: bool, check: Any) -> None:
-        self.recompute = recompute
+        self.recompute = recompute  # takes what `inputs` saved
+        self.inputs: Tensor | None = None
         self.early_stop = early_stop
         self.check = check
         self.holders: list[weakref.ref[_Holder]] = []
@@ -215,7 +216,16 @@ class _Frame:
         self.forward_completed = False
         self.ignore = False
 
+    def run_again(self) -> None:
+        """The part once more. Its inputs come out of the tape, where checkpoints around this one
+        have packed them, too."""
+        assert self.inputs is not None
+        node = self.inputs.grad_fn
+        self.recompute(*node._arguments(node.saved_tensors))
+
     def check_recomputed(self, run: int) -> None:
+        if self.ignore:
+            return
         if len(self.holders) != self.counts[run]:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the "
@@ -257,6 +267,8 @@ class _recomputing(saved_tensors_hooks):
             frame.counts[run] = i + 1
             if i >= len(frame.holders):
                 assert not frame.early_stop
+                if not frame.forward_completed:  # backward inside the part: more is to come
+                    frame.ignore = True
                 return x
             holder = frame.holders[i]()
             if holder is not None:
@@ -294,7 +306,7 @@ class _checkpointing(saved_tensors_hooks):
                     with _recomputing(weakref.ref(frame), run):
                         previous = _C._set_grad_enabled(True)
                         try:
-                            frame.recompute()
+                            frame.run_again()
                         finally:
                             _C._set_grad_enabled(previous)
                 except _Stop:
@@ -321,6 +333,32 @@ class _checkpointing(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
+class _SaveInputs(Function):
+    """Keeps the arguments of a part on the tape; its result is only the handle to them."""
+
+    @staticmethod
+    def forward(*tensors: Tensor) -> Tensor:
+        return _C.empty((0,))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        places = [i for i, a in enumerate(inputs) if isinstance(a, Tensor)]
+        others = [None if isinstance(a, Tensor) else a for a in inputs]
+
+        def arguments(tensors: tuple[Tensor, ...]) -> list[Any]:
+            args = list(others)
+            for i, t in zip(places, tensors):
+                args[i] = t
+            return args[1:]
+
+        ctx._arguments = arguments
+        ctx.save_for_backward(*(inputs[i] for i in places))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AssertionError("nothing depends on the handle")
+
+
 def _metadata(x: Tensor) -> Any:
     return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
@@ -344,7 +382,7 @@ def _without_reentrant(
     first, second = context_fn()
     state = random.get_rng_state() if preserve_rng_state else None
 
-    def recompute() -> None:
+    def recompute(kwargs: dict[str, Any], *args: Any) -> None:
         with _random_state(state), second:
             function(*args, **kwargs)
 
@@ -355,6 +393,8 @@ def _without_reentrant(
     )
     if not _C.is_grad_enabled():
         return function(*args, **kwargs)
+    dummy = _C.empty((0,), requires_grad=True)  # so that there is a node
+    frame.inputs = _SaveInputs.apply(dummy, kwargs, *args)
     with _checkpointing(frame), first:
         result = function(*args, **kwargs)
     frame.forward_completed = True
