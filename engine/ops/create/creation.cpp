@@ -26,6 +26,7 @@ void check_device(const std::optional<Device>& device) {
 Tensor finish(const Tensor& t, const std::optional<Device>& device,
               std::optional<bool> requires_grad) {
   check_device(device);
+  t.impl()->storage->set_version(0);  // filling it was no change of it
   if (requires_grad.value_or(false)) t.set_requires_grad(true);
   return t;
 }

@@ -172,6 +172,7 @@ Tensor fold_values(Fold how, const Tensor& self, std::int64_t dim, const Tensor&
 // PyTorch's gradients: shared equally among equal maxima; of products exact where there is one
 // zero.
 struct FoldGradient {
+  const char* op;
   Fold how;
   std::int64_t dim;
   bool include_self;
@@ -218,12 +219,27 @@ struct FoldGradient {
         const Tensor without = (*this)(self, masked_fill(src, single, Tensor(1)));
         of_src = where(single, gathered(mul(g, without)),
                        div(gathered(mul(g, result)), masked_fill(src, zero, Tensor(1))));
+        if (needs_tape({&of_src}) && any(gt(zeros_there, Tensor(1))).item_int() != 0) {
+          of_src = once(of_src);
+        }
         break;
       }
     }
     if (n.needs(0)) r[0] = include_self ? of_self : scatter(of_self, dim, index, 0);
     if (n.needs(1)) r[1] = of_src;
     return r;
+  }
+
+  // The formula is that of first derivatives where a product has several zeros.
+  Tensor once(const Tensor& of_src) const {
+    const Tensor out = alias(detach(of_src));
+    record("Error", out, {&of_src}, [op = op](Node&, const Gradients&) -> Gradients {
+      fail(ErrorKind::runtime,
+           std::string(op) +
+               "(): Double backward is unsupported for src when >1 zeros in src are scattered to "
+               "the same position in self");
+    });
+    return out;
   }
 };
 
@@ -247,7 +263,7 @@ Tensor scatter_fold(Fold how, const char* op, const Tensor& self0, std::int64_t 
       fold_values(how, detach(self), dim, index, contiguous(detach(part)), include_self);
   if (needs_tape({&self, &part}) && is_differentiable(out.dtype())) {
     record("ScatterReduceBackward0", out, {&self, &part},
-           [f = FoldGradient{how, dim, include_self, index}, a = Saved(self), b = Saved(part),
+           [f = FoldGradient{op, how, dim, include_self, index}, a = Saved(self), b = Saved(part),
             y = Saved::output(out)](Node& n, const Gradients& g) {
              if (none(g)) return Gradients(2);
              return f.apply(n, g[0], a.get(&n), b.get(&n), y.get(&n));
@@ -257,7 +273,7 @@ Tensor scatter_fold(Fold how, const char* op, const Tensor& self0, std::int64_t 
 }
 
 Tensor FoldGradient::operator()(const Tensor& self, const Tensor& src) const {
-  return scatter_fold(how, "scatter_reduce", self, dim, index, src, include_self);
+  return scatter_fold(how, op, self, dim, index, src, include_self);
 }
 
 Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,

@@ -118,6 +118,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         )
     if isinstance(tensor, Dual):
         tensor = tensor._inner
+    if not isinstance(tensor, Wrapped) and not isinstance(tangent, Wrapped):
+        tangent = _laid_out_like(tensor, tangent)
     return Dual.make(_alias(tensor), tangent, _open[0])
 
 
@@ -125,6 +127,25 @@ def _layers(tensor: Any) -> Iterator[Any]:
     while isinstance(tensor, Wrapped):
         yield tensor
         tensor = tensor._inner
+
+
+def _layout(t: Tensor) -> tuple[Any, ...]:
+    room = t.untyped_storage().nbytes() // t.element_size()
+    return room, t.storage_offset(), t.stride(), t.is_conj(), t.is_neg()
+
+
+def _laid_out_like(primal: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent, a copy if its layout in memory isn't the primal's: ops on that layout (views
+    such as as_strided) apply themselves to both."""
+    room, offset, strides, conj, neg = layout = _layout(primal)
+    if layout == _layout(tangent):
+        return tangent
+    copy = _C.zeros((room,), dtype=tangent.dtype).as_strided(primal.shape, strides, offset)
+    if conj:
+        copy = copy.conj()
+    if neg:
+        copy = copy._neg_view()
+    return copy.copy_(tangent)
 
 
 def _alias(tensor: Tensor) -> Tensor:

@@ -454,9 +454,9 @@ class Error(Function):
     """The identity, whose gradient raises. The name is what graphs show in PyTorch."""
 
     @staticmethod
-    def forward(ctx: Any, text: str, *tensors: Tensor | None) -> Any:
+    def forward(ctx: Any, text: str, *tensors: Tensor) -> Any:
         ctx.text = text
-        return tuple(None if t is None else t.view_as(t) for t in tensors)
+        return tuple(t.view_as(t) for t in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -484,13 +484,12 @@ def once_differentiable(fn: Any) -> Any:
             return outputs
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         single = not isinstance(outputs, tuple)
+        given = (outputs,) if single else outputs
+        nothing = _C.empty((0,))
         made = Error.apply(
-            text,
-            *(
-                t.detach().requires_grad_() if isinstance(t, Tensor) else t
-                for t in ((outputs,) if single else outputs)
-            ),
+            text, *(nothing if t is None else t.detach().requires_grad_() for t in given)
         )
+        made = tuple(None if t is None else m for m, t in zip(made, given))
         return made[0] if single else made
 
     return wrapper

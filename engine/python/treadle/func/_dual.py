@@ -8,6 +8,8 @@ elementwise ops need only half of that: their Jacobian is diagonal, so vjp(1) * 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from .. import _C
@@ -183,6 +185,11 @@ class Dual(Wrapped):
         """That of the value; the tangent takes no part."""
         self._inner.backward(gradient, retain_graph, create_graph, inputs)
 
+    def detach_(self) -> Any:
+        self._tangent = None
+        self._inner.detach_()
+        return _C.Tensor.detach_(self)
+
     def __bool__(self) -> bool:
         return bool(self._inner)
 
@@ -267,7 +274,8 @@ def _tangents(
         and all(x.shape == outputs[0].shape and not x.is_complex() for x in xs)
         and not outputs[0].is_complex()
     ):
-        found = tape_grad(outputs, xs, [_C.ones_like(outputs[0])], deep, True)
+        with _telling(name):
+            found = tape_grad(outputs, xs, [_C.ones_like(outputs[0])], deep, True)
         for g, v in zip(found, vs):
             if g is not None:
                 part = g * v
@@ -275,13 +283,8 @@ def _tangents(
         return tangents
     for i, out in enumerate(outputs):  # one at a time: outputs may share nothing
         u = fresh(_C.zeros_like(out), False)
-        try:
+        with _telling(name):
             found = tape_grad([out], xs, [u], True, True)
-        except NotImplementedError as e:
-            raise NotImplementedError(
-                f"Trying to use forward AD with {name} that does not support it because it has "
-                f"not been implemented yet: {e}"
-            ) from e
         pairs = [(g, v) for g, v in zip(found, vs) if g is not None]
         linked = [(g, v) for g, v in pairs if g.requires_grad]
         if linked:
@@ -293,16 +296,24 @@ def _tangents(
     return tangents
 
 
+@contextlib.contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """The block, whose NotImplementedError says that it is forward mode that misses the rule."""
+    try:
+        yield
+    except NotImplementedError as e:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has "
+            f"not been implemented yet: {e}"
+        ) from e
+
+
 def _inplace(
     func: Any, name: str, args: Any, kwargs: Any, level: Level, primal: Any, moving: bool
 ) -> Any:
     self = args[0]
     own = isinstance(self, Dual) and self._level is level
     plain_args, plain_kwargs = map_tensors(primal, args), map_tensors(primal, kwargs)
-    if name == "detach_":
-        self._tangent = None
-        self._inner.detach_()
-        return self
     if not moving or not level.alive or not _enabled(level):
         func(*plain_args, **plain_kwargs)
         return self
