@@ -485,11 +485,17 @@ def once_differentiable(fn: Any) -> Any:
         text = "trying to differentiate twice a function that was marked with @once_differentiable"
         single = not isinstance(outputs, tuple)
         given = (outputs,) if single else outputs
-        nothing = _C.empty((0,))
-        made = Error.apply(
-            text, *(nothing if t is None else t.detach().requires_grad_() for t in given)
-        )
-        made = tuple(None if t is None else m for m, t in zip(made, given))
+
+        def stand_in(t: Any) -> Tensor:
+            if not isinstance(t, Tensor) or not (t.is_floating_point() or t.is_complex()):
+                return _C.empty((0,))
+            t = t.detach()
+            t.requires_grad = True
+            return t
+
+        inputs = [stand_in(t) for t in given]
+        results = Error.apply(text, *inputs)
+        made = tuple(r if i.requires_grad else t for r, i, t in zip(results, inputs, given))
         return made[0] if single else made
 
     return wrapper
