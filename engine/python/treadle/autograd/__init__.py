@@ -26,6 +26,8 @@ from .variable import Variable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import forward_ad as forward_ad
+    from . import profiler as profiler
+    from . import profiler_util as profiler_util
 
 Tensors = _C.Tensor | Sequence[_C.Tensor]
 
@@ -238,8 +240,15 @@ def _batched(
     )
 
 
+def _profiler_enabled() -> bool:
+    """Whether a profile is running in this thread."""
+    from .profiler import _enabled
+
+    return _enabled()
+
+
 def __getattr__(name: str) -> Any:
-    if name == "forward_ad":  # loads func
+    if name in ("forward_ad", "profiler", "profiler_util"):  # they load more modules
         import importlib
 
         return importlib.import_module("." + name, __name__)

@@ -39,6 +39,7 @@ from .loss import (
 )
 from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter
 from .pooling import MaxPool1d, MaxPool2d, MaxPool3d
 
@@ -54,6 +55,7 @@ __all__ = [
     "Conv2d",
     "Conv3d",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
