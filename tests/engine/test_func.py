@@ -317,3 +317,46 @@ def test_nearest_points_have_no_tangent_and_layouts_count_dimensions():
     rows = t.randn(3, 4)
     made = vmap(lambda x, y: t.as_strided_scatter(x, y, (2,), (2,)))(rows, t.zeros(3, 2))
     assert t.equal(made, rows * t.tensor([0.0, 1, 0, 1]))
+
+
+@pytest.mark.parametrize("outer", ["same", "different"])
+@pytest.mark.parametrize("inner", ["same", "different"])
+@pytest.mark.parametrize("draw", [lambda x: t.rand(2), t.rand_like], ids=["rand", "rand_like"])
+def test_each_vmap_has_its_own_randomness(outer, inner, draw):
+    both = vmap(vmap(draw, randomness=inner), randomness=outer)(t.ones(3, 4, 2))
+    want = 2 * (3 if outer == "different" else 1) * (4 if inner == "different" else 1)
+    assert both.shape == (3, 4, 2) and both.unique().numel() == want
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(vmap(draw, randomness=inner))(t.ones(3, 4, 2))
+
+
+def test_vmap_over_an_empty_batch():
+    x = t.ones(0, 3)
+    assert vmap(lambda x: x.sin().sum())(x).shape == (0,)
+    assert vmap(lambda x: t.linalg.norm(x.outer(x)))(x).shape == (0,)
+    assert vmap(grad(lambda x: (x**2).sum()))(x).shape == (0, 3)
+    assert vmap(lambda x: (x.flip(0), x.argsort()), out_dims=(1, 0))(x)[0].shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: vmap(t.sin, in_dims=(None,))(x), ValueError, "at least one Tensor to vmap over"),
+        (lambda x: vmap(t.sin, in_dims=([0],))(x), ValueError, "in_dims is not compatible"),
+        (lambda x: vmap(t.sin, out_dims="a")(x), ValueError, "must be an int, None or a python"),
+        (lambda x: vmap(lambda x: x[x > 0])(x), RuntimeError, "indexing with a boolean mask"),
+        (lambda x: vmap(lambda x: x.data_ptr())(x), RuntimeError, "Cannot access data pointer"),
+        (lambda x: vmap(lambda x: x.sum(3))(x), IndexError, r"expected to be in range of \[-1, 0"),
+        (lambda x: grad(t.sin)(x), RuntimeError, r"return a scalar Tensor, got tensor with 2 dims"),
+        (lambda x: grad(lambda x: 3)(x), RuntimeError, r"to return a Tensor, got <class 'int'>"),
+        (lambda x: grad(t.sum)(3), ValueError, "Thing passed to transform API must be Tensor"),
+        (lambda x: grad(t.sum)(x.long()), RuntimeError, "only Tensors of floating point dtype"),
+        (lambda x: vjp(t.argmax, x), RuntimeError, "outputs of f must be floating-point"),
+        (lambda x: vjp(t.sin, x)[1]((x,)), RuntimeError, r"cotangents: \(\*,\), primal output: \*"),
+        (lambda x: jvp(t.sin, (3,), (x,)), RuntimeError, "primals to only contain Tensors, got"),
+        (lambda x: linearize(t.sin, x)[1](x[0]), RuntimeError, "tangent:0 with shape"),
+    ],
+)
+def test_errors_in_pytorchs_words(call, error, text):
+    with pytest.raises(error, match=text):
+        call(t.ones(2, 3))

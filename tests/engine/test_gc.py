@@ -297,6 +297,7 @@ def test_last_collection_of_the_interpreter():
 import treadle as torch
 from treadle.func import jvp, vjp
 from treadle.nn.functional import grid_sample
+torch.set_default_dtype(torch.float64)
 x, g = torch.randn(2, 3, 4, 5), torch.rand(2, 3, 3, 2) - 0.5
 f = lambda x, g: grid_sample(x, g, mode="bicubic", align_corners=False)
 vx, vg = torch.randn_like(x), torch.randn_like(g)

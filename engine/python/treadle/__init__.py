@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from ._shape import use_deterministic_algorithms as use_deterministic_algorithms
     from ._warn import is_warn_always_enabled as is_warn_always_enabled
     from ._warn import set_warn_always as set_warn_always
+    from .func import vmap as vmap
     from .functional import chain_matmul as chain_matmul
     from .functional import einsum as einsum
     from .functional import lu as lu
@@ -129,6 +130,7 @@ _SUBMODULES = (
 _LAZY = {
     "set_printoptions": "_print",
     "_segment_reduce": "_C",
+    "vmap": "func",
     **dict.fromkeys(("get_rng_state", "set_rng_state"), "random"),
     **dict.fromkeys(("is_warn_always_enabled", "set_warn_always"), "_warn"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),

@@ -4,6 +4,7 @@ functions of their parameters. They nest in any order, also with autograd around
 from __future__ import annotations
 
 from . import _functions as _functions
+from . import _rules as _rules
 from . import _show as _show
 from ._api import (
     functionalize,

@@ -15,7 +15,7 @@ from typing import Any
 from .. import _C
 from .._modes import enable_grad, forward
 from ..autograd.graph import disable_saved_tensors_hooks
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from ._batch import Batched, spread
 from ._dual import Dual
 from ._levels import (
@@ -38,7 +38,7 @@ Argnums = int | tuple[int, ...]
 
 def _validate_argnums(argnums: Any, num_args: int) -> Any:
     if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"argnum must be int or Tuple[int, ...], got: {type(argnums)}")
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     single = isinstance(argnums, int)
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if len(numbers) == 0:
@@ -101,7 +101,9 @@ class _Reverse:
     def enter(self, tree: Any) -> Any:
         def one(t: Any) -> Any:
             if not isinstance(t, Tensor):
-                return t
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+            if not (t.is_floating_point() or t.is_complex()):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
             made = fresh(spread(t, batch_levels()), True)
             self.level.entered.append(innermost(made))
             if innermost(made).grad_fn is None:
@@ -125,14 +127,6 @@ class _Reverse:
             return t if self.foreign([t]) else detached(t)
 
         return tree_map(one, tree)
-
-
-def _check_differentiable(flat: list[Any], what: str) -> None:
-    for t in flat:
-        if isinstance(t, Tensor) and not (t.is_floating_point() or t.is_complex()):
-            raise RuntimeError(
-                f"{what}: only Tensors of floating point and complex dtype can require gradients"
-            )
 
 
 def _aux_tensors(aux: Any) -> None:
@@ -167,26 +161,21 @@ def grad_and_value(
         with _Reverse() as reverse:
             chosen = reverse.enter(_slice_argnums(args, numbers, as_tuple=False))
             flat, spec = tree_flatten(chosen)
-            _check_differentiable(flat, where)
             output = func(*_replace(args, numbers, chosen), **kwargs)
             aux = None
             if has_aux:
                 output, aux = _split_aux(output, where)
             if not isinstance(output, Tensor):
                 raise RuntimeError(
-                    "Expected f(*args) to return a scalar tensor, got non-tensor output of type "
-                    f"{type(output)}"
+                    f"{where}: Expected f(*args) to return a Tensor, got {type(output)}"
                 )
             if output.dim() != 0:
                 raise RuntimeError(
-                    f"Expected f(*args) to return a scalar tensor, got tensor with {output.dim()} "
-                    "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                    f"{where}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                    f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            tensors = [t for t in flat if isinstance(t, Tensor)]
-            found = _gradients([output], tensors, None, reverse.foreign([output]))
-            grads = iter(found)
             result = tree_unflatten(
-                [next(grads) if isinstance(t, Tensor) else None for t in flat], spec
+                _gradients([output], flat, None, reverse.foreign([output])), spec
             )
             result, output, aux = reverse.leave((result, output, aux))
         return (result, (output, aux)) if has_aux else (result, output)
@@ -231,25 +220,23 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return _vjp(func, primals, range(len(primals)), has_aux)
 
 
-def _vjp(
-    func: Callable[..., Any],
-    args: tuple[Any, ...],
-    numbers: Any,
-    has_aux: bool,
-    aux_check: bool = True,
-) -> Any:
+def _vjp(func: Callable[..., Any], args: tuple[Any, ...], numbers: Any, has_aux: bool) -> Any:
     where = "vjp(f, *primals)"
     with _Reverse() as reverse:
         chosen = reverse.enter(tuple(args[n] for n in numbers))
         flat_in, spec_in = tree_flatten(chosen)
-        tensors = [t for t in flat_in if isinstance(t, Tensor)]
-        _check_differentiable(tensors, where)
         output = func(*_replace(args, tuple(numbers), chosen))
         aux = None
         if has_aux:
             output, aux = _split_aux(output, where)
         flat_out, spec_out = tree_flatten(output)
         _check_outputs(flat_out, where)
+        for o in flat_out:
+            if not (o.is_floating_point() or o.is_complex()):
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                    f"Tensor with dtype {o.dtype}"
+                )
         result = reverse.leave(output)
         aux = reverse.leave(aux)
 
@@ -258,25 +245,23 @@ def _vjp(
         if spec_v != spec_out:
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {spec_v}, primal output: {spec_out}"
+                f"outputs to the function. cotangents: {treespec_pprint(spec_v)}, primal output: "
+                f"{treespec_pprint(spec_out)}"
             )
         outside = _C.is_grad_enabled()
         outs = [o for o, v in zip(flat_out, flat_v) if isinstance(v, Tensor)]
-        for o, v in zip(outs, flat_v):
+        for i, (o, v) in enumerate(zip(outs, flat_v)):
             if o.shape != v.shape:
                 raise RuntimeError(
-                    f"Mismatch in shape: grad_output has a shape of {v.shape} and output has a "
-                    f"shape of {o.shape}."
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {v.shape} and output[{i}] "
+                    f"has a shape of {o.shape}."
                 )
         reverse.outside = outside
         with enable_grad():
             seeds = [v for v in flat_v if isinstance(v, Tensor)]
             deep = outside and (reverse.foreign(outs) or any(v.requires_grad for v in seeds))
-            found = iter(_gradients(outs, tensors, seeds, deep))
-            made = tree_unflatten(
-                [next(found) if isinstance(t, Tensor) else None for t in flat_in], spec_in
-            )
-            return reverse.leave(made)
+            found = _gradients(outs, flat_in, seeds, deep)
+            return reverse.leave(tree_unflatten(found, spec_in))
 
     return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
 
@@ -347,12 +332,11 @@ def _jvp(
         )
     for what, leaves in (("primals", flat), ("tangents", flat_t)):
         if not leaves:
-            raise RuntimeError(f"{where}: Expected {what} to be non-empty: at least one Tensor")
+            raise RuntimeError(f"{where}: Expected {what} to contain at least one Tensor.")
         for t in leaves:
             if not isinstance(t, Tensor):
                 raise RuntimeError(
-                    f"{where}: Expected {what} to only contain Tensors, got unsupported type "
-                    f"{type(t)}"
+                    f"{where}: Expected {what} to only contain Tensors, got {type(t)}"
                 )
     for p, t in zip(flat, flat_t):
         _check_tangent(p, t)
@@ -419,9 +403,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             for what in ("shape", "device", "dtype"):
                 if getattr(p, what) != getattr(t, what):
                     raise RuntimeError(
-                        f"{what.capitalize()} of tangent at index {i} ({getattr(t, what)}) in "
-                        f"flattened pytree doesn't match the {what} {getattr(p, what)} of the "
-                        "corresponding primal"
+                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't "
+                        f"match the {what} {getattr(p, what)} of the corresponding primal."
                     )
         pairs = [(g, t) for g, t in zip(found, flat_t) if g is not None and g.requires_grad]
         outside = _C.is_grad_enabled()

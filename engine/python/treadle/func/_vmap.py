@@ -117,14 +117,12 @@ def _process(in_dims: Dims, args: Any, func: Any) -> tuple[int, list[Any], list[
         flat_dims[i] = dim % arg.dim()
         sizes.append(arg.shape[flat_dims[i]])
     if not sizes:
-        raise ValueError("vmap: at least one input must be batched: every in_dim is None")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(s != sizes[0] for s in sizes):
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    if sizes[0] == 0:
-        raise ValueError("vmap: the mapped dimension must not have size 0")
     return sizes[0], flat_dims, flat, spec
 
 
@@ -176,7 +174,9 @@ def _unwrap(outputs: Any, out_dims: Dims, level: Level, func: Any) -> Any:
         )
 
     if spec.is_leaf() and not isinstance(out_dims, (int, type(None))):
-        single = isinstance(out_dims, (tuple, list)) and len(out_dims) == 1
+        if not isinstance(out_dims, (tuple, list)):
+            _not_dims(name, out_dims)
+        single = len(out_dims) == 1
         dims: Any = [out_dims[0]] if single else incompatible()
     elif isinstance(out_dims, (int, type(None))):
         dims = [out_dims] * spec.num_leaves
@@ -201,11 +201,7 @@ def _unwrap(outputs: Any, out_dims: Dims, level: Level, func: Any) -> Any:
             result.append(out)
             continue
         if not isinstance(dim, int):
-            raise ValueError(
-                f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int or a python "
-                "collection of ints representing where in the outputs the vmapped dimension "
-                "should appear."
-            )
+            _not_dims(name, out_dims)
         if not -out.dim() - 1 <= dim <= out.dim():
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-out.dim() - 1}, "
@@ -217,6 +213,13 @@ def _unwrap(outputs: Any, out_dims: Dims, level: Level, func: Any) -> Any:
             whole = out.expand((level.size, *out.shape))
             result.append(whole if dim == 0 else whole.movedim(0, dim))
     return tree_unflatten(result, spec)
+
+
+def _not_dims(name: str, out_dims: Any) -> None:
+    raise ValueError(
+        f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python "
+        "collection of ints representing where in the outputs the vmapped dimension should appear."
+    )
 
 
 def _chunked(

@@ -42,7 +42,15 @@ class TreeSpec:
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
-        return f"TreeSpec({self.type.__name__}, {self.context}, {self.children_specs})"
+        return self._text(2)
+
+    def _text(self, indent: int) -> str:
+        """As PyTorch prints it: the children after the first on lines of their own."""
+        if self.type is None:
+            return "*"
+        between = ",\n" + " " * indent
+        children = between.join(c._text(indent + 2) for c in self.children_specs)
+        return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
 
 
 class LeafSpec(TreeSpec):
@@ -179,7 +187,7 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec) -> list[Any] | None
     the structures don't fit."""
     kind = _kind_of(tree)
     if treespec.is_leaf():
-        return [tree]
+        return [tree] if kind is None else None
     if kind is None:
         return [tree] * treespec.num_leaves
     if kind[0] is not treespec.type:
@@ -194,3 +202,13 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec) -> list[Any] | None
             return None
         result.extend(flat)
     return result
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """The structure as Python prints a tree of it, each leaf a star."""
+    return repr(tree_unflatten([_Star()] * treespec.num_leaves, treespec))
