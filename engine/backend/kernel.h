@@ -24,13 +24,14 @@ enum class DType : uint8_t {
   bfloat16,
   float32,
   float64,
+  complex32,  // two float16; computed as complex64
   complex64,
   complex128,
 };
 
 namespace kernel {
 
-inline constexpr int kDTypes = 15;
+inline constexpr int kDTypes = 16;
 inline constexpr int kMaxInputs = 4;   // g, a, b, y of a binary gradient
 inline constexpr int kMaxParams = 4;   // scalar arguments of an op (alpha, min, max, ...)
 inline constexpr int kMaxIndices = 8;  // index tensors of one advanced-indexing expression

@@ -14,13 +14,14 @@
 namespace treadle {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DType>, 10> kAliases = {{
+constexpr std::array<std::pair<std::string_view, DType>, 11> kAliases = {{
     {"float", DType::float32},
     {"double", DType::float64},
     {"half", DType::float16},
     {"short", DType::int16},
     {"int", DType::int32},
     {"long", DType::int64},
+    {"chalf", DType::complex32},
     {"cfloat", DType::complex64},
     {"cdouble", DType::complex128},
     {"boolean", DType::boolean},
@@ -48,10 +49,6 @@ std::optional<DType> promote_integers(DType a, DType b) {
     if (item_size(t) == size) return t;
   }
   return std::nullopt;
-}
-
-DType to_complex(DType t) {
-  return t == DType::float64 || t == DType::complex128 ? DType::complex128 : DType::complex64;
 }
 
 // The higher group decides unless the lower one is of a higher category.
@@ -88,14 +85,26 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
+DType to_complex(DType t) {
+  if (is_complex(t)) return t;
+  if (t == DType::float16) return DType::complex32;
+  return t == DType::float64 ? DType::complex128 : DType::complex64;
+}
+
+DType to_real(DType t) {
+  if (!is_complex(t)) return t;
+  if (t == DType::complex32) return DType::float16;
+  return t == DType::complex128 ? DType::float64 : DType::float32;
+}
+
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
   const Category ca = info(a).category, cb = info(b).category;
   if (ca == Category::complex || cb == Category::complex) {
-    if (ca == Category::complex && cb == Category::complex) return DType::complex128;
-    const DType c = ca == Category::complex ? a : b;
-    const DType other = ca == Category::complex ? b : a;
-    return other == DType::float64 ? DType::complex128 : c;
+    const auto as_complex = [](DType t) {
+      return is_integral(t) ? DType::complex32 : to_complex(t);
+    };
+    return std::max(as_complex(a), as_complex(b));
   }
   if (ca == Category::floating || cb == Category::floating) {
     if (ca != cb) return ca == Category::floating ? a : b;

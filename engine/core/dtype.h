@@ -36,6 +36,7 @@ inline constexpr std::array<DTypeInfo, kernel::kDTypes> kDTypeTable = {{
     {"bfloat16", "BFloat16", 2, Category::floating, true},
     {"float32", "Float", 4, Category::floating, true},
     {"float64", "Double", 8, Category::floating, true},
+    {"complex32", "ComplexHalf", 4, Category::complex, true},
     {"complex64", "ComplexFloat", 8, Category::complex, true},
     {"complex128", "ComplexDouble", 16, Category::complex, true},
 }};
@@ -58,6 +59,11 @@ inline bool is_short_float(DType dtype) {
 }
 // The dtype that 16-bit floats are computed in.
 inline DType compute_dtype(DType dtype) { return is_short_float(dtype) ? DType::float32 : dtype; }
+// The complex dtype of a floating one, and of a complex one itself: that with such parts; complex64
+// of bfloat16.
+DType to_complex(DType dtype);
+// The dtype of the parts of a complex dtype; of others itself.
+DType to_real(DType dtype);
 // Only these can require grad.
 inline bool is_differentiable(DType dtype) { return info(dtype).category >= Category::floating; }
 

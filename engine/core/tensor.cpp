@@ -103,7 +103,7 @@ std::int64_t Tensor::item_int() const {
 }
 
 std::complex<double> Tensor::item_complex() const {
-  return visit_any(single(*this).dtype(), "item", [&](auto zero) -> std::complex<double> {
+  return visit_stored(single(*this).dtype(), "item", [&](auto zero) -> std::complex<double> {
     using T = decltype(zero);
     const T x = *data_as<T>();
     if constexpr (functor::is_complex<T>) {

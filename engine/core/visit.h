@@ -1,7 +1,7 @@
 // From a run-time dtype to a C++ type: visit(dtype, "what", [&](auto zero) { using T =
 // decltype(zero); }). For host code that isn't hot (item, printing, index lists). Kernels go
 // through backend tables. visit() takes the real dtypes (the 16-bit floats convert to and from
-// float), visit_any() the complex ones too.
+// float), visit_any() the complex ones too, visit_stored() what is only stored as well.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,6 +15,7 @@ namespace treadle {
 
 using functor::BFloat16;
 using functor::Half;
+using ComplexHalf = functor::Complex<Half>;
 using Complex64 = functor::Complex<float>;
 using Complex128 = functor::Complex<double>;
 
@@ -31,6 +32,8 @@ To convert(From x) {
     return x != From(0);
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
     return To(convert<float>(x));
+  } else if constexpr (std::is_same_v<To, ComplexHalf>) {
+    return To(convert<Complex64>(x));
   } else if constexpr (functor::is_complex<From> && !functor::is_complex<To>) {
     return convert<To>(x.re);
   } else {
@@ -67,6 +70,7 @@ decltype(auto) visit(DType dtype, const char* what, F&& f) {
       return f(float{});
     case DType::float64:
       return f(double{});
+    case DType::complex32:
     case DType::complex64:
     case DType::complex128:
       break;
@@ -79,6 +83,12 @@ decltype(auto) visit_any(DType dtype, const char* what, F&& f) {
   if (dtype == DType::complex64) return f(Complex64{});
   if (dtype == DType::complex128) return f(Complex128{});
   return visit(dtype, what, f);
+}
+
+// complex32, too, of which there are elements and no arithmetic: ComplexHalf converts.
+template <class F>
+decltype(auto) visit_stored(DType dtype, const char* what, F&& f) {
+  return dtype == DType::complex32 ? f(ComplexHalf{}) : visit_any(dtype, what, f);
 }
 
 }  // namespace treadle

@@ -21,6 +21,7 @@ template <> struct SumType<BFloat16> { using type = float; };
 template <> struct SumType<float> { using type = float; };
 template <> struct SumType<double> { using type = double; };
 template <class T> struct SumType<Complex<T>> { using type = Complex<T>; };
+template <> struct SumType<Complex<Half>> { using type = Complex<float>; };
 // clang-format on
 
 struct Sum {

@@ -196,6 +196,9 @@ std::span<const OpDef> copy_ops() {
       native<to_fixed<DType::bfloat16>>(
           "bfloat16(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
           "self as bfloat16.", kMethod),
+      native<to_fixed<DType::complex32>>(
+          "chalf(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
+          "self as complex32.", kMethod),
       native<to_fixed<DType::complex64>>(
           "cfloat(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)",
           "self as complex64.", kMethod),

@@ -49,7 +49,7 @@ Tensor cast(const Tensor& t, DType dtype) {
 
 void check_fits(const Scalar& value, DType dtype) {
   const bool floating = value.kind >= Scalar::Kind::floating;
-  const bool fits = visit_any(dtype, "fill", [&](auto zero) {
+  const bool fits = visit_stored(dtype, "fill", [&](auto zero) {
     using T = decltype(zero);
     constexpr double kLargestHalf = 65504;
     if constexpr (std::is_same_v<T, bool>) {

@@ -65,7 +65,8 @@ for what is elementwise. `f` marks functions of the package (or of `linalg`, `ff
 
 * Dtypes: *integers* are uint8 and int8 to int64, *halves* float16 and bfloat16. An op that makes
   floats of integers takes them too. A dash: the op isn't about dtypes, or needs arguments that the
-  generator doesn't make up.
+  generator doesn't make up. complex32 isn't listed: what is elementwise, sums, copies and indexing
+  take it.
 * Forward mode: `formula` is the op's own derivative, `reverse` the derivative of its backward pass.
 * ULP: `8 from 1` counts units at 1 where the result is smaller: the function has zeros there.
 * vmap: `one call` for a whole batch, `loop` over the examples.

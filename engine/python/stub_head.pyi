@@ -44,6 +44,7 @@ float32: dtype
 float64: dtype
 complex64: dtype
 complex128: dtype
+complex32: dtype
 float: dtype
 double: dtype
 half: dtype
@@ -52,6 +53,7 @@ long: dtype
 short: dtype
 cfloat: dtype
 cdouble: dtype
+chalf: dtype
 
 @final
 class device:

@@ -194,3 +194,47 @@ def test_short_floats_compute_in_float32(name):
     y = x.detach().requires_grad_()
     treadle.tanh(y).sum().backward()
     assert y.grad.dtype == dtype(name)
+
+
+def test_complex32_is_stored_and_computed_in_complex64():
+    assert (
+        treadle.chalf is treadle.complex32
+        and treadle.chalf.itemsize == 4
+        and treadle.finfo(treadle.chalf).bits == 16
+    )
+    assert (
+        treadle.chalf.to_real() is treadle.float16 and treadle.float16.to_complex() is treadle.chalf
+    )
+    x = treadle.tensor([[1 + 2j, 3 - 1j], [0.5, 1e5]], dtype=treadle.chalf)
+    assert x.tolist() == [[1 + 2j, 3 - 1j], [0.5, complex(float("inf"), 0)]]
+    x = x[0]
+    assert (
+        x.dtype is treadle.chalf
+        and x.real.dtype is treadle.float16
+        and abs(x).dtype is treadle.float16
+    )
+    exact = x.cfloat()
+    for f in (
+        lambda t: t * t,
+        treadle.exp,
+        treadle.sum,
+        lambda t: t.mean(0),
+        treadle.cos,
+        lambda t: t + 1j,
+    ):
+        assert f(x).dtype is treadle.chalf and treadle.equal(f(x), f(exact).chalf())
+    assert (x * treadle.ones(2)).dtype is treadle.complex64 and (
+        x * treadle.ones(2).half()
+    ).dtype is treadle.chalf
+    assert (treadle.ones(2).half() * 1j).dtype is treadle.chalf and (
+        treadle.ones(2).bfloat16() * 1j
+    ).dtype is treadle.cfloat
+    x.requires_grad_()
+    (x * x).abs().sum().backward()
+    assert x.grad.dtype is treadle.chalf
+    with pytest.raises(NotImplementedError, match="'ComplexHalf'"):
+        treadle.cumsum(x, 0)
+    with pytest.raises(NotImplementedError, match="ComplexHalf"):
+        treadle.fft.fft(x)
+    with pytest.raises(TypeError, match="ComplexHalf"):
+        x.detach().numpy()

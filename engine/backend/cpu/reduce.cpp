@@ -101,6 +101,7 @@ void cut_sum_of(int id, DType dtype, const ReduceArgs& args) {
       return cut_sum<Op, float>(id, dtype, args);
     case DType::float64:
       return cut_sum<Op, double>(id, dtype, args);
+    case DType::complex32:
     case DType::complex64:
       return cut_sum<Op, Complex64>(id, dtype, args);
     case DType::complex128:

@@ -40,7 +40,7 @@ DType dtype_of(const Scalar& s) {
     case Scalar::Kind::integer:
       return DType::int64;
     case Scalar::Kind::complex:
-      return default_dtype() == DType::float64 ? DType::complex128 : DType::complex64;
+      return to_complex(default_dtype());
     case Scalar::Kind::floating:
       break;
   }
@@ -193,7 +193,7 @@ Tensor from_values(std::span<const T> values, const Dims& shape, DType dtype) {
                                  std::to_string(values.size()) + " values");
   }
   const Tensor out = Tensor::empty(shape, dtype);
-  visit_any(dtype, "tensor", [&](auto zero) {
+  visit_stored(dtype, "tensor", [&](auto zero) {
     using D = decltype(zero);
     D* data = out.data_as<D>();
     for (std::size_t i = 0; i < values.size(); ++i) data[i] = convert<D>(values[i]);

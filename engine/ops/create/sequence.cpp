@@ -21,9 +21,7 @@ using OptDType = std::optional<DType>;
 
 DType range_dtype(const char* op, const Scalar& start, const Scalar& end, OptDType dtype) {
   const bool complex = start.kind == Scalar::Kind::complex || end.kind == Scalar::Kind::complex;
-  const DType made =
-      complex ? (default_dtype() == DType::float64 ? DType::complex128 : DType::complex64)
-              : default_dtype();
+  const DType made = complex ? to_complex(default_dtype()) : default_dtype();
   if (complex && dtype && !is_complex(*dtype)) {
     fail(ErrorKind::runtime, std::string(op) + "(): inferred dtype " + repr(made) +
                                  " can't be safely cast to passed dtype " + repr(*dtype));

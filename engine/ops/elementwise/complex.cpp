@@ -9,17 +9,7 @@
 namespace treadle {
 namespace {
 
-DType part_dtype(DType complex) {
-  return complex == DType::complex128 ? DType::float64 : DType::float32;
-}
-DType complex_dtype(const char* op, DType part) {
-  if (part == DType::float64) return DType::complex128;
-  if (part == DType::float32) return DType::complex64;
-  fail(ErrorKind::runtime, std::string(op) +
-                               " is only supported for float and double tensors, but got a tensor "
-                               "of scalar type: " +
-                               std::string(info(part).scalar));
-}
+bool has_complex(DType part) { return is_floating(part) && part != DType::bfloat16; }
 
 // The same memory as another dtype.
 Tensor reinterpret(const Tensor& self, Dims shape, Dims strides, std::int64_t offset, DType dtype) {
@@ -47,7 +37,7 @@ Tensor view_as_real(const Tensor& self) {
   shape.push_back(2);
   strides.push_back(1);
   const Tensor out = reinterpret(self, std::move(shape), std::move(strides),
-                                 self.impl()->offset * 2, part_dtype(self.dtype()));
+                                 self.impl()->offset * 2, to_real(self.dtype()));
   if (needs_tape({&self})) {
     record("ViewAsRealBackward0", out, {&self}, [](Node&, const Gradients& g) {
       return none(g) ? Gradients(1) : Gradients{view_as_complex(contiguous(g[0]))};
@@ -57,7 +47,13 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  const DType dtype = complex_dtype("view_as_complex", self.dtype());
+  if (!has_complex(self.dtype())) {
+    fail(ErrorKind::not_implemented,
+         "view_as_complex is only supported for half, float and double tensors, but got a tensor "
+         "of scalar type: " +
+             std::string(info(self.dtype()).scalar));
+  }
+  const DType dtype = to_complex(self.dtype());
   if (self.impl()->neg) return view_as_complex(resolve(self));
   if (self.dim() == 0) {
     fail(ErrorKind::runtime, "Input tensor must have one or more dimensions");
@@ -148,7 +144,12 @@ Tensor imag(const Tensor& self) {
 namespace {
 
 Tensor complex(const Tensor& real, const Tensor& imag) {
-  complex_dtype("complex", real.dtype());
+  if (!has_complex(real.dtype()) || !has_complex(imag.dtype())) {
+    fail(ErrorKind::not_implemented,
+         "Expected both inputs to be Half, Float or Double tensors but got " +
+             std::string(info(real.dtype()).scalar) + " and " +
+             std::string(info(imag.dtype()).scalar));
+  }
   if (real.dtype() != imag.dtype()) {
     fail(ErrorKind::runtime, "Expected object of scalar type " +
                                  std::string(info(real.dtype()).scalar) + " but got scalar type " +

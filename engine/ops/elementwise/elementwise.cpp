@@ -258,9 +258,9 @@ std::pair<Scalar, Scalar> range_of(DType dtype) {
 }
 // The largest finite number of a dtype; of an integer one 0, since nothing asks for it.
 double largest(DType dtype) {
-  return visit_any(dtype, "largest", [](auto zero) {
+  return visit_stored(dtype, "largest", [](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, Half>) return 65504.0;
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, ComplexHalf>) return 65504.0;
     if constexpr (std::is_same_v<T, BFloat16>) return 0x1.fep127;
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Complex64>) return 0x1.fffffep127;
     if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Complex128>) {

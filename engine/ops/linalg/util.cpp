@@ -109,6 +109,8 @@ const char* cpp_name(DType dtype) {
       return "float";
     case DType::float64:
       return "double";
+    case DType::complex32:
+      return "c10::complex<c10::Half>";
     case DType::complex64:
       return "c10::complex<float>";
     case DType::complex128:

@@ -17,10 +17,6 @@ using OptBool = std::optional<bool>;
 using OptDType = std::optional<DType>;
 
 // The dtype of the numbers in a tensor: complex ones are pairs of them.
-DType part_dtype(DType dtype) {
-  if (dtype == DType::complex64) return DType::float32;
-  return dtype == DType::complex128 ? DType::float64 : dtype;
-}
 std::int64_t parts(DType dtype) { return is_complex(dtype) ? 2 : 1; }
 
 void check_numbers(const char* op, DType dtype) {
@@ -36,7 +32,7 @@ std::string plain(double x) {
 
 Tensor uniform_(const Tensor& self, double from, double to, Generator* generator) {
   check_numbers("check_uniform_bounds", self.dtype());
-  const DType dtype = part_dtype(self.dtype());
+  const DType dtype = to_real(self.dtype());
   if (!(from <= to)) {
     fail(ErrorKind::runtime, "uniform_ expects to return a [from, to) range, but found from=" +
                                  plain(from) + " > to=" + plain(to));
@@ -78,8 +74,7 @@ Tensor normal_(const Tensor& self, double mean, double std, Generator* generator
   const NormalStream stream =
       self.is_contiguous() ? NormalStream::by_length : NormalStream::one_by_one;
   return fill_inplace(self, generator, [&](RandomState& s, char* data, std::int64_t n) {
-    fill_normal(s, part_dtype(self.dtype()), data, n * parts(self.dtype()), mean, deviation,
-                stream);
+    fill_normal(s, to_real(self.dtype()), data, n * parts(self.dtype()), mean, deviation, stream);
   });
 }
 

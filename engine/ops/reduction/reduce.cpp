@@ -54,6 +54,7 @@ DType kernel_dtype(Reduction op, DType in) {
     case Reduction::sum:
     case Reduction::prod:
       if (is_short_float(in)) return DType::float32;
+      if (in == DType::complex32) return DType::complex64;
       return is_integral(in) ? DType::int64 : in;
     case Reduction::any:
     case Reduction::all:
@@ -199,8 +200,8 @@ Tensor reduce_wide(Reduction op, const Tensor& self, std::uint64_t mask, bool ke
 
 Tensor reduce(Reduction op, const Tensor& self, std::uint64_t mask, bool keepdim, Tensor* index) {
   const Tensor out = reduce_wide(op, self, mask, keepdim, index);
-  const bool narrow = is_floating(self.dtype()) && is_floating(out.dtype());
-  return narrow && out.dtype() != self.dtype() ? cast(out, self.dtype()) : out;
+  const bool wide = out.dtype() != self.dtype() && is_differentiable(out.dtype());
+  return wide ? cast(out, self.dtype()) : out;
 }
 
 }  // namespace treadle

@@ -21,11 +21,6 @@ void check_dtype(const Tensor& t, const char* op) {
   }
 }
 
-DType real_dtype(DType dtype) {
-  if (dtype == DType::complex64) return DType::float32;
-  return dtype == DType::complex128 ? DType::float64 : dtype;
-}
-
 // What is asked for: the dimensions, and the divisor n - correction, not below 0.
 struct Spread {
   std::uint64_t mask;
@@ -68,7 +63,7 @@ Tensor var_gradient(const Tensor& g, const Tensor& x, const Spread& s) {
   const Tensor off_mean = sub(x, mean_x);
   if (s.divisor > 0) return mul(mul(grad, Tensor(2.0 / s.divisor)), off_mean);
   // No freedom: infinite away from the mean, undefined at it.
-  const auto number = [&](double v) { return full({}, v, real_dtype(x.dtype())); };
+  const auto number = [&](double v) { return full({}, v, to_real(x.dtype())); };
   return mul(grad, where(eq(x, mean_x), number(std::numeric_limits<double>::quiet_NaN()),
                          number(std::numeric_limits<double>::infinity())));
 }
@@ -85,7 +80,7 @@ Pair var_and_mean(const Tensor& self, const Spread& s, bool root, const char* na
   Tensor out;
   {
     const NoGrad off;
-    out = cast(root ? sqrt(wide) : wide, real_dtype(self.dtype()));
+    out = cast(root ? sqrt(wide) : wide, to_real(self.dtype()));
   }
   if (needs_tape({&self})) {
     const Ref<Node> node = make_node(

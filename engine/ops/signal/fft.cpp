@@ -123,7 +123,7 @@ namespace {
 // In a dtype that has transforms.
 Tensor promoted(const Tensor& self) {
   if (is_integral(self.dtype())) return to(self, default_dtype());
-  if (is_short_float(self.dtype())) unsupported(self.dtype());
+  if (is_short_float(to_real(self.dtype()))) unsupported(self.dtype());
   return self;
 }
 Tensor promoted_complex(const Tensor& self) {

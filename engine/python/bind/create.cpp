@@ -99,8 +99,7 @@ class Inference {
     any_ = true;
   }
   DType result() const {
-    const DType complex = default_dtype() == DType::float64 ? DType::complex128 : DType::complex64;
-    const DType numbers = complex_             ? complex
+    const DType numbers = complex_             ? to_complex(default_dtype())
                           : floating_ || !any_ ? default_dtype()
                           : integer_           ? DType::int64
                                                : DType::boolean;
@@ -233,7 +232,7 @@ class Filler {
   }
   static T convert(const Scalar& s) {
     if constexpr (functor::is_complex<T>) {
-      return T(Complex128(s.f, s.im));
+      return treadle::convert<T>(Complex128(s.f, s.im));
     } else if (s.kind == Scalar::Kind::complex) {
       fail(ErrorKind::type, "must be real number, not complex");
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -369,7 +368,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   shape.walk(data, 0);
   const DType chosen = dtype.value_or(shape.inference.result());
   Tensor result = Tensor::empty(shape.dims, chosen);
-  visit_any(chosen, "tensor", [&](auto zero) {
+  visit_stored(chosen, "tensor", [&](auto zero) {
     Filler<decltype(zero)> filler(result.data_as<decltype(zero)>(), result.numel());
     filler.set_dtype(chosen);
     filler.fill(data);

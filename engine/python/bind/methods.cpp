@@ -149,7 +149,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
     const Borrowed given(self);
     const Tensor lazy = given->is_lazy() ? resolve(*given) : Tensor();
     const Tensor& t = lazy.defined() ? lazy : *given;
-    return visit_any(t.dtype(), "tolist", [&](auto zero) {
+    return visit_stored(t.dtype(), "tolist", [&](auto zero) {
       using T = decltype(zero);
       return nested_list(t.data_as<const T>(), t.shape(), t.strides(), 0);
     });
@@ -197,7 +197,9 @@ PyObject* array_interface(PyObject* self, PyObject*) {
     if (i.category == Category::boolean) kind = "b";
     if (i.category == Category::integer) kind = i.is_signed ? "i" : "u";
     if (i.category == Category::complex) kind = "c";
-    if (t->dtype() == DType::bfloat16) fail(ErrorKind::type, "Got unsupported ScalarType BFloat16");
+    if (t->dtype() == DType::bfloat16 || t->dtype() == DType::complex32) {
+      fail(ErrorKind::type, "Got unsupported ScalarType " + std::string(info(t->dtype()).scalar));
+    }
     Dims strides = t->strides();
     for (std::int64_t& s : strides) s *= i.size;
     nb::dict d;

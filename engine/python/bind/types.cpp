@@ -55,19 +55,15 @@ void bind_dtype(nb::module_& m) {
       .def(
           "to_complex",
           [](PyDType d) {
-            if (is_complex(d.value)) return nb::steal(wrap(d.value));
-            if (d.value == DType::float32) return nb::steal(wrap(DType::complex64));
-            if (d.value == DType::float64) return nb::steal(wrap(DType::complex128));
-            fail(ErrorKind::runtime,
-                 "Unknown Complex ScalarType for " + std::string(info(d.value).scalar));
+            if (is_integral(d.value)) {
+              fail(ErrorKind::runtime,
+                   "Unknown Complex ScalarType for " + std::string(info(d.value).scalar));
+            }
+            return nb::steal(wrap(to_complex(d.value)));
           },
           "the complex dtype whose parts are of this one")
       .def(
-          "to_real",
-          [](PyDType d) {
-            if (!is_complex(d.value)) return nb::steal(wrap(d.value));
-            return nb::steal(wrap(d.value == DType::complex64 ? DType::float32 : DType::float64));
-          },
+          "to_real", [](PyDType d) { return nb::steal(wrap(to_real(d.value))); },
           "the dtype of the parts of this complex one; of others itself")
       .def("__repr__", [](PyDType d) { return repr(d.value); })
       // A string: pickle finds the object under this name in the module, so that copies stay the
@@ -79,9 +75,9 @@ void bind_dtype(nb::module_& m) {
     m.attr(std::string(info(dtype).name).c_str()) = nb::handle(types.dtypes[i]);
   }
   const std::pair<const char*, DType> aliases[] = {
-      {"float", DType::float32},    {"double", DType::float64},     {"half", DType::float16},
-      {"int", DType::int32},        {"long", DType::int64},         {"short", DType::int16},
-      {"cfloat", DType::complex64}, {"cdouble", DType::complex128},
+      {"float", DType::float32},   {"double", DType::float64},   {"half", DType::float16},
+      {"int", DType::int32},       {"long", DType::int64},       {"short", DType::int16},
+      {"chalf", DType::complex32}, {"cfloat", DType::complex64}, {"cdouble", DType::complex128},
   };
   for (const auto& [name, dtype] : aliases) {
     m.attr(name) = nb::handle(types.dtypes[static_cast<int>(dtype)]);

@@ -153,7 +153,7 @@ _LAZY = {
     ),
     **dict.fromkeys(
         (
-            "chalf", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+            "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
             "float8_e5m2fnuz", "float8_e8m0fnu", "qint32", "qint8", "quint2x4", "quint4x2",
             "quint8",
         ),

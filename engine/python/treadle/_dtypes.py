@@ -16,7 +16,7 @@ _FLOATS: dict[str, tuple[int, float, float, float, float]] = {
     "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
     "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
 }
-_PART = {"complex64": "float32", "complex128": "float64"}
+_PART = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
 
 
 def name_of(dtype: _C.dtype) -> str:
@@ -121,11 +121,10 @@ def _number_dtype(number: Any) -> _C.dtype:
         return _C.bool
     if isinstance(number, int):
         return _C.int64
-    wide = _C.get_default_dtype() is _C.float64
     if isinstance(number, float):
         return _C.get_default_dtype()
     if isinstance(number, complex):
-        return _C.complex128 if wide else _C.complex64
+        return _C.get_default_dtype().to_complex()
     raise TypeError(
         f"result_type(): expected tensors, dtypes or numbers, not {number.__class__.__name__}"
     )
@@ -145,7 +144,7 @@ def _combine(higher: _C.dtype | None, lower: _C.dtype | None) -> _C.dtype | None
     if _kind(higher) == 0:
         return lower
     if _kind(higher) == 2:  # with complex numbers
-        return _C.complex128 if higher is _C.float64 else _C.complex64
+        return higher.to_complex()
     return lower
 
 
@@ -232,7 +231,6 @@ class _Named:
 NAMED = {
     name: _Named(name, itemsize, kind)
     for kind, itemsize, names in (
-        ("complex", 4, ("complex32",)),
         ("float", 1, ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
                       "float8_e8m0fnu")),
         ("quantized", 1, ("qint8", "quint8", "quint4x2", "quint2x4")),
@@ -240,7 +238,6 @@ NAMED = {
     )
     for name in names
 }  # fmt: skip
-NAMED["chalf"] = NAMED["complex32"]
 globals().update(NAMED)
 
 

@@ -243,6 +243,7 @@ _TYPE_NAMES = {
     "int32": "Int",
     "int64": "Long",
     "bool": "Bool",
+    "complex32": "ComplexHalf",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
 }

@@ -42,6 +42,13 @@ template <>
 struct Stored<functor::Half> : StoredShort<functor::Half> {};
 template <>
 struct Stored<functor::BFloat16> : StoredShort<functor::BFloat16> {};
+template <>
+struct Stored<functor::Complex<functor::Half>> {
+  using type = functor::Complex<functor::Half>;
+  using value = functor::Complex<float>;
+  static TREADLE_HD value load(type x) { return value(x); }
+  static TREADLE_HD type store(value x) { return type(x); }
+};
 
 template <class V>
 TREADLE_HD typename Stored<V>::value load(const char* p) {
@@ -72,21 +79,24 @@ template <> struct DTypeOf<functor::Half> : DTypeIs<DType::float16, functor::kFl
 template <> struct DTypeOf<functor::BFloat16> : DTypeIs<DType::bfloat16, functor::kFloat> {};
 template <> struct DTypeOf<float> : DTypeIs<DType::float32, functor::kFloat> {};
 template <> struct DTypeOf<double> : DTypeIs<DType::float64, functor::kFloat> {};
+template <> struct DTypeOf<functor::Complex<functor::Half>> : DTypeIs<DType::complex32, functor::kComplex> {};
 template <> struct DTypeOf<functor::Complex<float>> : DTypeIs<DType::complex64, functor::kComplex> {};
 template <> struct DTypeOf<functor::Complex<double>> : DTypeIs<DType::complex128, functor::kComplex> {};
 // clang-format on
 
 template <class... V>
 struct Types {};
-using AllTypes = Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t,
-                       uint64_t, functor::Half, functor::BFloat16, float, double,
-                       functor::Complex<float>, functor::Complex<double>>;
-using FloatTypes = Types<functor::Half, functor::BFloat16, float, double, functor::Complex<float>,
-                         functor::Complex<double>>;
+using AllTypes =
+    Types<bool, uint8_t, int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t,
+          functor::Half, functor::BFloat16, float, double, functor::Complex<functor::Half>,
+          functor::Complex<float>, functor::Complex<double>>;
+using FloatTypes =
+    Types<functor::Half, functor::BFloat16, float, double, functor::Complex<functor::Half>,
+          functor::Complex<float>, functor::Complex<double>>;
 
 // The dtypes that elementwise loops are made for. The others go through one of these, a piece at a
 // time, which costs no code: small integers are computed in int64 (whose low bits are their
-// results), 16-bit floats in float.
+// results), floats of 16 bits in float.
 template <class V>
 struct Loops {
   using type = V;
@@ -98,6 +108,7 @@ template <> struct Loops<uint16_t> { using type = int64_t; };
 template <> struct Loops<uint32_t> { using type = int64_t; };
 template <> struct Loops<functor::Half> { using type = float; };
 template <> struct Loops<functor::BFloat16> { using type = float; };
+template <> struct Loops<functor::Complex<functor::Half>> { using type = functor::Complex<float>; };
 // clang-format on
 template <class V>
 using LoopType = typename Loops<V>::type;

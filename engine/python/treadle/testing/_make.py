@@ -85,8 +85,7 @@ def _bounds(dtype: _C.dtype, low: float | None, high: float | None) -> tuple[flo
 
 def _draw(size: Any, dtype: _C.dtype, low: float, high: float) -> Tensor:
     if dtype.is_complex:
-        part = _C.float64 if dtype is _C.complex128 else _C.float32
-        pair = _draw((*size, 2), part, low, high)
+        pair = _draw((*size, 2), dtype.to_real(), low, high)
         return _C.view_as_complex(pair).clone()  # no view: tests ask whose views are what
     if dtype.is_floating_point:
         wide = _C.float64 if dtype is _C.float64 else _C.float32
