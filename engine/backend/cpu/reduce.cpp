@@ -78,8 +78,8 @@ void cut_sum(int id, DType dtype, const ReduceArgs& args) {
 
 template <class Op, class V>
 void cut_choice(int value_id, bool value_out, DType dtype, const ReduceArgs& args) {
-  const Parts<V> parts =
-      run_chunks<V>(table().reduce[value_id][static_cast<int>(dtype)], args, true);
+  const Parts<V> parts = run_chunks<V>(table().reduce[value_id][static_cast<int>(dtype)], args,
+                                       !value_out || args.index != nullptr);
   std::size_t best = 0;
   for (std::size_t c = 1; c < parts.value.size(); ++c) {
     if (Op::better(parts.value[best], parts.value[c])) best = c;

@@ -50,6 +50,14 @@ void run(const char* in, char* out, const ScanShape& s, CarryType<T> first, cons
   const T* x = reinterpret_cast<const T*>(in);
   T* y = reinterpret_cast<T*>(out);
   for_lines(s, [&](std::int64_t start, std::int64_t columns) {
+    if (columns == 1) {  // what is carried stays in a register
+      A carried = first;
+      for (std::int64_t i = 0, at = start; i < s.count; ++i, at += s.inner) {
+        carried = step(carried, convert<A>(x[at]));
+        y[at] = convert<T>(carried);
+      }
+      return;
+    }
     A carried[kColumns];
     std::fill(carried, carried + columns, first);
     for (std::int64_t i = 0; i < s.count; ++i) {
@@ -62,13 +70,35 @@ void run(const char* in, char* out, const ScanShape& s, CarryType<T> first, cons
   });
 }
 
-// log(exp(a) + exp(b)).
-template <class V>
-V log_add(V a, V b) {
-  const V low = a < b ? a : b, high = a < b ? b : a;
-  if (a != a || b != b) return a + b;
-  if (low == high && functor::isinf(low)) return low;
-  return high + functor::log1p(functor::exp(low - high));
+// log(exp(x0) + exp(x1) + ...) of real numbers as the largest and the sum of what the others are to
+// it: no step waits for a logarithm.
+template <class A>
+struct LogSum {
+  A top = -std::numeric_limits<A>::infinity(), others = 0;
+
+  void add(A x) {
+    const bool higher = !(x <= top) && top == top;  // a NaN stays
+    const A part = functor::exp(x == top ? A(0) : higher ? top - x : x - top);
+    others = higher ? (others + A(1)) * part : others + part;
+    top = higher ? x : top;
+  }
+  A value() const { return top + functor::log1p(others); }
+};
+template <class T>
+void run_log_sum(const char* in, char* out, const ScanShape& s) {
+  using A = CarryType<T>;
+  const T* x = reinterpret_cast<const T*>(in);
+  T* y = reinterpret_cast<T*>(out);
+  for_lines(s, [&](std::int64_t start, std::int64_t columns) {
+    LogSum<A> carried[kColumns];
+    for (std::int64_t i = 0; i < s.count; ++i) {
+      const std::int64_t at = start + i * s.inner;
+      for (std::int64_t c = 0; c < columns; ++c) {
+        carried[c].add(convert<A>(x[at + c]));
+        y[at + c] = convert<T>(carried[c].value());
+      }
+    }
+  });
 }
 Complex128 log_add(Complex128 a, Complex128 b) {
   const Complex128 low = a.re < b.re ? a : b, high = a.re < b.re ? b : a;
@@ -105,8 +135,7 @@ void scan(Scan op, DType dtype, const char* in, char* out, const ScanShape& shap
         constexpr double inf = std::numeric_limits<double>::infinity();
         return run<T>(in, out, shape, A(-inf, 0.0), [](A a, A x) { return log_add(a, x); });
       } else if constexpr (!functor::is_integer<T>) {
-        return run<T>(in, out, shape, -std::numeric_limits<A>::infinity(),
-                      [](A a, A x) { return log_add(a, x); });
+        return run_log_sum<T>(in, out, shape);
       }
     }
     no_implementation(dtype, name);
@@ -120,6 +149,19 @@ void scan_extreme(bool maximum, DType dtype, const char* in, char* out, std::int
     const T* x = reinterpret_cast<const T*>(in);
     T* y = reinterpret_cast<T*>(out);
     for_lines(s, [&](std::int64_t start, std::int64_t columns) {
+      if (columns == 1) {
+        T best = x[start];
+        std::int64_t where = 0;
+        for (std::int64_t i = 0, at = start; i < s.count; ++i, at += s.inner) {
+          const T v = x[at];
+          const bool better = v != v || (best == best && (maximum ? v >= best : v <= best));
+          best = better ? v : best;
+          where = better ? i : where;
+          y[at] = best;
+          index[at] = where;
+        }
+        return;
+      }
       for (std::int64_t i = 0; i < s.count; ++i) {
         for (std::int64_t c = 0; c < columns; ++c) {
           const std::int64_t at = start + i * s.inner + c, before = at - s.inner;

@@ -19,7 +19,9 @@ void reduce_columns(const char* in, int64_t stride, int64_t count, int columns, 
   int64_t blocks = 0;
   for (int64_t at = 0; at < count; at += kBlock) {
     const int64_t n = count - at < kBlock ? count - at : kBlock;
-    for (int l = 0; l < kLanes; ++l) {
+    // Lanes without an element would hold `first` and change nothing.
+    const int used = n < kLanes ? static_cast<int>(n) : kLanes;
+    for (int l = 0; l < used; ++l) {
       for (int c = 0; c < kColumns; ++c) lane[l][c] = first;
     }
     for (int64_t r = 0; r < n; ++r) {
@@ -30,7 +32,7 @@ void reduce_columns(const char* in, int64_t stride, int64_t count, int columns, 
         a[c] = Op::take(a[c], static_cast<A>(Stored<V>::load(x[c])));
     }
     for (int w = kLanes / 2; w > 0; w /= 2) {
-      for (int l = 0; l < w; ++l) {
+      for (int l = 0; l < w && l + w < used; ++l) {
         for (int c = 0; c < kColumns; ++c) lane[l][c] = Op::join(lane[l][c], lane[l + w][c]);
       }
     }
@@ -83,15 +85,62 @@ struct Choose {
   }
 };
 
+// The first position of `best` or of a NaN in a row that has one.
+template <class V, class W>
+int64_t position_of(W best, const char* in, int64_t stride, int64_t count) {
+  constexpr int kStep = 64;
+  using S = typename Stored<V>::type;
+  int64_t at = 0;
+  if (stride == static_cast<int64_t>(sizeof(S))) {  // whole steps without a branch inside
+    const S* x = reinterpret_cast<const S*>(in);
+    for (; at + kStep < count; at += kStep) {
+      int hits = 0;
+      for (int i = 0; i < kStep; ++i) {
+        const W v = Stored<V>::load(x[at + i]);
+        hits |= static_cast<int>(v == best) | static_cast<int>(v != v);
+      }
+      if (hits != 0) break;
+    }
+  }
+  for (; at + 1 < count; ++at) {
+    const W v = load<V>(in + at * stride);
+    if (v == best || v != v) break;
+  }
+  return at;
+}
+
+// The best of a short row and its position in one pass.
+template <class Op, class V>
+int64_t best_of_few(const char* in, int64_t stride, int64_t count) {
+  auto best = load<V>(in);
+  int64_t at = 0;
+  for (int64_t r = 1; r < count; ++r) {
+    const auto v = load<V>(in + r * stride);
+    const bool b = Op::better(best, v);
+    best = b ? v : best;
+    at = b ? r : at;
+  }
+  return at;
+}
+
 template <class Op, class V, bool ValueOut>
 void select_row(const kernel::ReduceArgs& args, int64_t o) {
+  constexpr int64_t kFew = 32;
   const char* in = args.in + o * args.in_outer;
   using W = typename Stored<V>::value;
-  const W best = reduce_row<Choose<Op>, W, V>(in, args.in_reduce, args.count, load<V>(in));
-  int64_t at = 0;
-  for (; at + 1 < args.count; ++at) {
-    const W x = load<V>(in + at * args.in_reduce);
-    if (x == best || x != x) break;
+  int64_t at;
+  if (args.count <= kFew) {
+    at = best_of_few<Op, V>(in, args.in_reduce, args.count);
+  } else {
+    const W best = reduce_row<Choose<Op>, W, V>(in, args.in_reduce, args.count, load<V>(in));
+    if constexpr (ValueOut) {
+      // Of zeros, whose sign may differ, and of NaNs the first is the result.
+      if (args.index == nullptr && best == best && best != W(0)) {
+        store<V>(args.out + o * args.out_stride, best);
+        return;
+      }
+    }
+    at = position_of<V>(best, in, args.in_reduce, args.count);
   }
   if constexpr (ValueOut) {
     store<V>(args.out + o * args.out_stride, load<V>(in + at * args.in_reduce));
