@@ -450,7 +450,7 @@ void invoke_out(const OpDef& op, std::span<Value> args, std::span<Tensor> outs) 
       fail(ErrorKind::runtime, "Expected out tensor to have dtype " + cpp_name(*given) +
                                    ", but got " + cpp_name(outs[0].dtype()) + " instead");
     }
-    if (s.name != "mean" || can_cast(std::get<Tensor>(args[0]).dtype(), outs[0].dtype()))
+    if (s.name != "mean" || can_cast(detail::unbox_tensor(args[0]).dtype(), outs[0].dtype()))
       dtype = outs[0].dtype();
   }
   if (keeps_dtype(s)) {

@@ -316,7 +316,7 @@ Tensor count_nonzero(const Tensor& self, const Dims& dim) {
 // out= of max, min and their kin takes no other dtype.
 template <auto Fn>
 void strict_out(Value* args, Tensor* outs) {
-  const DType dtype = std::get<Tensor>(args[0]).dtype();
+  const DType dtype = detail::unbox_tensor(args[0]).dtype();
   constexpr bool pair = std::is_same_v<decltype(Fn), decltype(&aminmax)>;
   for (int i = 0; i < (pair ? 2 : 1); ++i) {
     if (outs[i].dtype() == dtype) continue;
