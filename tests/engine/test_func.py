@@ -5,6 +5,7 @@ import pytest
 import treadle as t
 from treadle.autograd import forward_ad
 from treadle.func import (
+    debug_unwrap,
     functional_call,
     grad,
     hessian,
@@ -12,10 +13,13 @@ from treadle.func import (
     jacrev,
     jvp,
     linearize,
+    rearrange,
+    replace_all_batch_norm_modules_,
     stack_module_state,
     vjp,
     vmap,
 )
+from treadle.func._rearrange import DimensionBindError
 
 
 def x64(*shape):
@@ -360,3 +364,60 @@ def test_vmap_over_an_empty_batch():
 def test_errors_in_pytorchs_words(call, error, text):
     with pytest.raises(error, match=text):
         call(t.ones(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lengths", "want"),
+    [
+        ("a b c -> c (a b)", {}, lambda x: x.permute(2, 0, 1).reshape(4, 6)),
+        ("a b (c d) -> a d c b", {"c": 2}, lambda x: x.reshape(2, 3, 2, 2).permute(0, 3, 2, 1)),
+        ("a b c -> a 1 (c b)", {}, lambda x: x.permute(0, 2, 1).reshape(2, 1, 12)),
+        ("... c -> c ...", {}, lambda x: x.permute(2, 0, 1)),
+        ("a ... -> (... a)", {}, lambda x: x.permute(1, 2, 0).reshape(-1)),
+        ("... -> (...)", {}, lambda x: x.reshape(-1)),
+    ],
+)  # fmt: skip
+def test_rearrange(pattern, lengths, want):
+    x = t.arange(24.0).reshape(2, 3, 4)
+    assert t.equal(rearrange(x, pattern, **lengths), want(x))
+    batch = t.stack([x, -x])
+    made = vmap(lambda x: rearrange(x, pattern, **lengths))(batch)
+    assert t.equal(made[1], want(-x))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("a b c", "single '->'"),
+        ("a b -> b a", "must be equal to the number of dimensions"),
+        ("a b c -> a b", "only on one side"),
+        ("a a b -> a b", "duplicate dimension 'a'"),
+        ("a b c -> a (b (c))", "one-level"),
+        ("a b c -> a (b c", "Imbalanced parentheses"),
+        ("a b (c d) -> a b c d", "two dimensions at once"),
+        ("(a ...) c -> a ... c", "left side is not allowed"),
+        ("a b _c -> a b _c", "Invalid axis identifier"),
+    ],
+)
+def test_rearrange_refuses(pattern, text):
+    with pytest.raises((ValueError, DimensionBindError), match=text):
+        rearrange(t.ones(2, 3, 4), pattern)
+
+
+def test_batch_norm_below_vmap_and_looking_through_transforms():
+    net = t.nn.Sequential(t.nn.BatchNorm1d(3), t.nn.Flatten())
+    assert replace_all_batch_norm_modules_(net) is net and not list(net.buffers())
+    params = dict(net.named_parameters())
+    x = t.randn(2, 4, 3)
+    grads = vmap(grad(lambda p, x: functional_call(net, p, x).square().sum()), in_dims=(None, 0))(
+        params, x
+    )
+    assert grads["0.weight"].shape == (2, 3)
+    seen = []
+
+    def look(x):
+        seen.extend((debug_unwrap(x), debug_unwrap(x, recurse=False)))
+        return x.sum()
+
+    vmap(grad(look))(x)
+    assert seen[0].shape == (2, 4, 3) and not seen[0].requires_grad and seen[1].shape == (4, 3)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from . import _functions as _functions
 from . import _rules as _rules
-from . import _show as _show
 from ._api import (
     functionalize,
     grad,
@@ -17,10 +16,13 @@ from ._api import (
     linearize,
     vjp,
 )
-from ._modules import functional_call, stack_module_state
+from ._modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from ._rearrange import rearrange
+from ._show import debug_unwrap
 from ._vmap import vmap
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
     "functionalize",
     "grad",
@@ -30,6 +32,8 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -247,6 +247,10 @@ def example(x: Any, level: Level, i: int) -> Any:
     return map_tensors(lambda t: t._inner.select(t._bdim, i) if _ours(t, level) else t, x)
 
 
+# Ops that count elements of memory: each example needs its own, as if alone.
+COUNTS_MEMORY = frozenset(("as_strided_scatter",))
+
+
 def loop(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
     """One example after another."""
     if level.size == 0:
@@ -256,7 +260,10 @@ def loop(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
     for i in range(level.size):
         if state is not None:
             random.set_rng_state(state)
-        results.append(func(*example(args, level, i), **example(kwargs, level, i)))
+        one_args, one_kwargs = example((args, kwargs), level, i)
+        if func.__name__ in COUNTS_MEMORY:
+            one_args = map_tensors(_C.clone, one_args)
+        results.append(func(*one_args, **one_kwargs))
     first = results[0]
     if isinstance(first, Tensor):
         return _stack(results, level)

@@ -1,4 +1,5 @@
-"""Modules as functions of their parameters: functional_call, stack_module_state."""
+"""Modules as functions of their parameters: functional_call, stack_module_state, and BatchNorm
+without running statistics."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 from .. import _C
 from ..nn import Module
+from ..nn.normalization import _BatchNorm
 
 Tensor = _C.Tensor
 
@@ -111,6 +113,16 @@ def functional_call(
         args = (args,)
     with _replaced(module, tensors, tie_weights, strict):
         return module(*args, **(kwargs or {}))
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """root, in which each BatchNorm, itself or inside, uses the statistics of its batch alone: it
+    loses its running ones, which vmap couldn't update in place."""
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def stack_module_state(

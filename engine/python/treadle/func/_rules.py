@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
-from ._batch import RULES, Batched, _aligned, _ours, _stack, example, front, wrap
+from ._batch import RULES, Batched, _aligned, _ours, front, wrap
 from ._levels import Level, Tensor, map_tensors, tensors_in
 
 
@@ -55,15 +55,6 @@ def _whole_rule(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
 
 
 LAYOUTS = (_C.channels_last, _C.channels_last_3d)
-
-
-def _own_rule(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
-    """Ops that count elements of memory: each example has its own, as if alone."""
-    results = [
-        func(*map_tensors(_C.clone, example(args, level, i)), **example(kwargs, level, i))
-        for i in range(level.size)
-    ]
-    return _stack(results, level)
 
 
 # Which arguments (after self, in order) are dimensions, and what "none given" means: every
@@ -333,7 +324,6 @@ RULES |= {
     "flatten": _flatten_rule,
     "diagonal": _diagonal_rule,
     "__getitem__": _index_rule,
-    "as_strided_scatter": _own_rule,
     "cat": _cat_rule,
     "concat": _cat_rule,
     "stack": _cat_rule,

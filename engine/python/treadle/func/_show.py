@@ -11,7 +11,7 @@ from typing import Any
 from .. import _tensor
 from ._batch import Batched
 from ._dual import Dual
-from ._levels import Level, Tensor, Wrapped, innermost, stack
+from ._levels import Level, Tensor, Wrapped, detached, innermost, stack
 
 
 def grad_levels(t: Tensor) -> list[Level]:
@@ -61,6 +61,17 @@ def text(t: Tensor) -> str | None:
         else:
             made = made[:-1] + end
     return made
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor below those of the transforms that follow it, or (recurse=False) below the first
+    of them, for a debugger: computing with it in a function that is transformed is undefined."""
+    if recurse:
+        return innermost(tensor).detach() if grad_levels(tensor) else innermost(tensor)
+    levels = [*grad_levels(tensor), *([tensor._level] if isinstance(tensor, Wrapped) else [])]
+    if levels and max(levels, key=lambda v: v.id).kind == "grad":
+        return detached(tensor)
+    return tensor._inner if isinstance(tensor, Wrapped) else tensor
 
 
 _tensor._transformed_text = text

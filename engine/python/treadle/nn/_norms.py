@@ -82,7 +82,7 @@ def _check_batch(shape: Sequence[int]) -> None:
     """ValueError unless statistics over the batch have more than one value."""
     if shape[0] * math.prod(shape[2:]) == 1:
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}"
+            f"Expected more than 1 value per channel when training, got input size {_C.Size(shape)}"
         )
 
 

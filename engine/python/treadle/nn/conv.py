@@ -47,10 +47,10 @@ class _Conv(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups != 0:
             raise ValueError("out_channels must be divisible by groups")
-        modes = {"zeros", "reflect", "replicate", "circular"}
-        if padding_mode not in modes:
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(
-                f"padding_mode must be one of {modes}, but got padding_mode='{padding_mode}'"
+                "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but "
+                f"got padding_mode='{padding_mode}'"
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -63,7 +63,7 @@ class _Conv(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(
-                    f"Invalid padding string {padding!r}, should be one of ('same', 'valid')"
+                    f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
                 )
             if padding == "same" and any(s != 1 for s in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")

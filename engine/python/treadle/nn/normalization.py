@@ -25,6 +25,8 @@ class _BatchNorm(Module):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: _C.dtype | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -32,8 +34,8 @@ class _BatchNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name in ("weight", "bias"):
-            value = _C.empty(num_features, device=device, dtype=dtype) if affine else None
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = _C.empty(num_features, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, None if value is None else Parameter(value))
         self.running_mean: _C.Tensor | None
         self.running_var: _C.Tensor | None
@@ -58,7 +60,8 @@ class _BatchNorm(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input: _C.Tensor) -> _C.Tensor:
         if input.dim() not in self._ranks:
@@ -84,7 +87,8 @@ class _BatchNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, track_running_stats={self.track_running_stats}"
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(
@@ -107,6 +111,7 @@ class BatchNorm1d(_BatchNorm):
     While training the statistics are the batch's, and running_mean and running_var follow them:
     (1 - momentum) * running + momentum * batch's (momentum None: the mean over all batches).
     In evaluation the running ones are used, or the batch's if track_running_stats is False.
+    affine: whether there are weight and bias; bias=False leaves the latter out.
     ValueError for an input of other dimensions.
     """
 
@@ -127,7 +132,8 @@ class BatchNorm3d(_BatchNorm):
 
 class GroupNorm(Module):
     """Mean 0 and variance 1 over each of num_groups groups of the channels of (N, C, *), for each
-    example; then * weight + bias, which are (C). ValueError if num_groups doesn't divide C."""
+    example; then * weight + bias, which are (C) (none with affine=False, no bias with bias=False).
+    ValueError if num_groups doesn't divide C."""
 
     def __init__(
         self,
@@ -137,6 +143,8 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: _C.dtype | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
@@ -147,18 +155,22 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name in ("weight", "bias"):
-            value = _C.empty(num_channels, device=device, dtype=dtype) if affine else None
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = _C.empty(num_channels, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, None if value is None else Parameter(value))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         if self.affine:
             init.ones_(self.weight)
-            init.zeros_(self.bias)
+            if self.bias is not None:
+                init.zeros_(self.bias)
 
     def forward(self, input: _C.Tensor) -> _C.Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
