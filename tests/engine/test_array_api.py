@@ -6,6 +6,7 @@ The standard's own suite (data-apis/array-api-tests) runs beside these tests.
 import inspect
 import math
 
+import numpy
 import pytest
 import treadle as xp
 
@@ -257,6 +258,11 @@ def test_strict_namespace():
     assert strict.sum(u, axis=()).tolist() == u.tolist() and strict.mean(x, axis=()).equal(x)
     assert strict.sign(xp.tensor([3 + 4j, 0])).tolist() == pytest.approx([0.6 + 0.8j, 0])
     assert not strict.conj(xp.tensor([1j])).is_conj()
+    numbers = numpy.arange(3)
+    assert strict.asarray(numbers[::-1]).tolist() == [2, 1, 0]
+    assert strict.asarray(numbers).data_ptr() == numbers.ctypes.data
+    with pytest.raises(ValueError, match="negative"):
+        strict.asarray(numbers[::-1], copy=False)
     e = xp.eye(3)
     assert strict.linalg.cross(e[:1], e[1]).tolist() == [[0, 0, 1]]
     assert strict.linalg.inv is xp.linalg.inv and "equal" in dir(strict)

@@ -240,3 +240,17 @@ def test_rrelu_draws_for_what_is_negative():
     assert y[1] == 2
     slopes = (y / x)[[0, 2]]
     assert bool(((slopes >= 0.1) & (slopes <= 0.3)).all())
+
+
+@pytest.mark.parametrize("name", ["silu", "mish"])
+def test_activations_keep_their_digits_where_exp_is_subnormal(name):
+    x = T.tensor([-80.5, -87.0, -90.0, -95.0, -100.0, -300.0])
+    want = x.numpy() * np.exp(x.numpy().astype(np.float64))  # to the last bit, so far out
+    made = getattr(F, name)(x).numpy().astype(np.float64)
+    assert (np.abs(made - want) <= np.maximum(np.abs(want) * 5e-7, 2e-45)).all()
+
+
+def test_slope_of_igamma_at_its_ends():
+    x = T.tensor([0.0, math.inf, 0.0, math.inf], requires_grad=True)
+    T.igamma(T.tensor([1.0, 1.0, 2.0, 3.0]), x).sum().backward()
+    assert x.grad.tolist() == [1, 0, 0, 0]

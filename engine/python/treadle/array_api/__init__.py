@@ -11,6 +11,7 @@ of linear algebra in linalg.py.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from .. import _C
@@ -119,6 +120,16 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... up to but not including stop; empty if step leads away from it."""
     return forms.arange(start, stop, step, dtype=dtype, device=device)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Tensor:
+    """treadle.asarray(); arrays with negative strides, which tensors lack, are copied."""
+    from .._convert import asarray as shared
+
+    strides = getattr(obj, "strides", None)
+    if copy is not False and isinstance(strides, tuple) and builtins.min(strides, default=0) < 0:
+        obj = obj.copy()
+    return shared(obj, dtype=dtype, device=device, copy=copy)
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
