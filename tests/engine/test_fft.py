@@ -172,3 +172,16 @@ def test_windows():
             f(3, dtype=E.int64, **extra)
     with pytest.raises(RuntimeError, match="non-negative window_length"):
         E.hann_window(-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("fft", "complex"), ("rfft2", "complex"), ("irfft", "floating point"), ("hfftn", "floating")],
+)
+def test_out_is_complex_or_real_as_the_result(name, kind):
+    x = E.ones(2, 3, dtype=E.complex64 if kind != "complex" else E.float32)
+    out = E.empty(0, dtype=E.float32 if kind == "complex" else E.complex64)
+    with pytest.raises(RuntimeError, match=f"{name} expects a {kind} .*output tensor, but got"):
+        getattr(E.fft, name)(x, out=out)
+    wide = E.empty(0, dtype=E.complex128 if kind == "complex" else E.float64)
+    assert getattr(E.fft, name)(x, out=wide) is wide

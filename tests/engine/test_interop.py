@@ -369,6 +369,21 @@ def test_resize():
     with pytest.raises(RuntimeError, match="not resizable"):
         y.resize_(5)
     assert a.tolist() == [1, 1]
+    z, versions = E.ones(4), []
+    for n in (2, 2, 100):
+        versions.append(z.resize_(n)._version)
+    assert [v - versions[0] for v in versions] == [0, 0, 1]
+    images = E.ones(1, 2, 3, 4).contiguous(memory_format=E.channels_last)
+    w = E.ones(1).resize_as_(images, memory_format=E.preserve_format)
+    assert w.stride() == images.stride()
+    assert E.ones(3, 2).resize_as_(E.ones(2, 3).t()).stride() == (2, 1)
+
+
+def test_another_dtype_has_no_gradient():
+    x = E.ones(2, requires_grad=True)
+    for dtype in (E.float32, E.int32):
+        y = x.view(dtype)
+        assert not y.requires_grad and not y._is_view() and y.data_ptr() == x.data_ptr()
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))

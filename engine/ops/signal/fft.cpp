@@ -377,34 +377,51 @@ Tensor ifftshift(const Tensor& self, const OptDims& dim) {
   return turned(self, dim, [](std::int64_t n) { return n / 2; });
 }
 
+// The row of a transform whose out= must be complex, or real: no cast changes that.
+constexpr OpDef with_out(OpDef op, void (*call_out)(Value*, Tensor*)) {
+  op.call_out = call_out;
+  return op;
+}
+void check_kind(const char* name, bool complex, const Tensor& out) {
+  if (is_complex(out.dtype()) == complex && !is_integral(out.dtype())) return;
+  fail(ErrorKind::runtime, std::string(name) + " expects a " +
+                               (complex ? "complex" : "floating point") +
+                               " output tensor, but got " + std::string(info(out.dtype()).scalar));
+}
+
 }  // namespace
 
-#define TREADLE_ONE(name, doc)                                                                  \
-  native<name>("fft_" #name "(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", \
-               doc, kSubmodule | kOut)
-#define TREADLE_MANY(name, doc)                                                                    \
-  native<name##n>("fft_" #name                                                                     \
-                  "2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", \
-                  doc " Over the last two dimensions.", kSubmodule | kOut),                        \
-      native<name##n>("fft_" #name                                                                 \
-                      "n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> "       \
-                      "Tensor",                                                                    \
-                      doc " Over all dimensions, or those of `dim`.", kSubmodule | kOut)
+#define TREADLE_ROW(fn, name, complex, arguments, doc)                             \
+  with_out(native<fn>("fft_" name arguments " -> Tensor", doc, kSubmodule | kOut), \
+           [](Value* args, Tensor* outs) {                                         \
+             check_kind(name, complex, *outs);                                     \
+             detail::call_native_out<fn>(args, outs);                              \
+           })
+#define TREADLE_ONE(name, complex, doc) \
+  TREADLE_ROW(name, #name, complex, "(Tensor self, int? n=None, int dim=-1, str? norm=None)", doc)
+#define TREADLE_MANY(name, complex, doc)                                             \
+  TREADLE_ROW(name##n, #name "2", complex,                                           \
+              "(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None)",  \
+              doc " Over the last two dimensions."),                                 \
+      TREADLE_ROW(name##n, #name "n", complex,                                       \
+                  "(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None)", \
+                  doc " Over all dimensions, or those of `dim`.")
 
 std::span<const OpDef> fft_ops() {
   static constexpr OpDef rows[] = {
-      TREADLE_ONE(fft, "Discrete Fourier transform: sum of x[j] e^(-2 pi i j k / n)."),
-      TREADLE_ONE(ifft, "The inverse of fft."),
-      TREADLE_ONE(rfft, "fft of real numbers: the first n / 2 + 1 results."),
-      TREADLE_ONE(irfft, "The inverse of rfft; n defaults to 2 (size - 1)."),
-      TREADLE_ONE(hfft, "fft of numbers whose first half is given, the rest being conjugates."),
-      TREADLE_ONE(ihfft, "The inverse of hfft."),
-      TREADLE_MANY(fft, "Discrete Fourier transform in several dimensions."),
-      TREADLE_MANY(ifft, "The inverse of fftn."),
-      TREADLE_MANY(rfft, "fftn of real numbers: half of the last dimension."),
-      TREADLE_MANY(irfft, "The inverse of rfftn."),
-      TREADLE_MANY(hfft, "fftn of numbers of which half of the last dimension is given."),
-      TREADLE_MANY(ihfft, "The inverse of hfftn."),
+      TREADLE_ONE(fft, true, "Discrete Fourier transform: sum of x[j] e^(-2 pi i j k / n)."),
+      TREADLE_ONE(ifft, true, "The inverse of fft."),
+      TREADLE_ONE(rfft, true, "fft of real numbers: the first n / 2 + 1 results."),
+      TREADLE_ONE(irfft, false, "The inverse of rfft; n defaults to 2 (size - 1)."),
+      TREADLE_ONE(hfft, false,
+                  "fft of numbers whose first half is given, the rest being conjugates."),
+      TREADLE_ONE(ihfft, true, "The inverse of hfft."),
+      TREADLE_MANY(fft, true, "Discrete Fourier transform in several dimensions."),
+      TREADLE_MANY(ifft, true, "The inverse of fftn."),
+      TREADLE_MANY(rfft, true, "fftn of real numbers: half of the last dimension."),
+      TREADLE_MANY(irfft, false, "The inverse of rfftn."),
+      TREADLE_MANY(hfft, false, "fftn of numbers of which half of the last dimension is given."),
+      TREADLE_MANY(ihfft, true, "The inverse of hfftn."),
       native<fftfreq>("fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Device? "
                       "device=None, bool? requires_grad=None) -> Tensor",
                       "The frequencies of fft's results, in cycles per unit of d.",
@@ -420,6 +437,7 @@ std::span<const OpDef> fft_ops() {
   };
   return rows;
 }
+#undef TREADLE_ROW
 #undef TREADLE_ONE
 #undef TREADLE_MANY
 

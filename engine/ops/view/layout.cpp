@@ -107,11 +107,15 @@ void resize(const Tensor& self, const Dims& shape, MemoryFormat format) {
          "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
   }
   if (static_cast<std::size_t>(bytes) > impl.storage->bytes()) {
+    if (impl.storage->shared()) {
+      fail(ErrorKind::runtime, "Trying to resize storage that is not resizable");
+    }
     Ref<Storage> larger =
         Ref<Storage>::make(static_cast<std::size_t>(bytes), impl.storage->device());
     if (impl.storage->bytes() > 0) {
       std::memcpy(larger->data(), impl.storage->data(), impl.storage->bytes());
     }
+    larger->set_version(impl.storage->version());
     impl.storage = std::move(larger);
   }
   impl.strides = strides_in(format, shape);
@@ -134,8 +138,7 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   const std::int64_t from = item_size(self.dtype()), to = item_size(dtype);
   const std::string names = std::string(info(self.dtype()).scalar) + " as " +
                             std::string(info(dtype).scalar) + " (different element sizes)";
-  if (dtype == self.dtype()) return alias(self);
-  if (self.is_lazy()) {
+  if (self.is_lazy() && dtype != self.dtype()) {
     fail(ErrorKind::runtime, self.impl()->conj
                                  ? "torch.Tensor.view is not supported for conjugate view tensors "
                                    "when converting to a different dtype."
@@ -177,21 +180,27 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   }
   Tensor out(Ref<TensorImpl>::make(i.storage, offset, std::move(shape), std::move(strides), dtype));
   out.impl()->inference = i.inference;
+  out.impl()->conj = i.conj;
+  out.impl()->neg = i.neg;
   return out;
 }
 
 void resize_inplace(const Tensor& self, const Dims& size, Format format) {
+  const bool changes = self.shape() != size;
   resize(self, size, memory_format(format, MemoryFormat::contiguous));
+  if (changes) self.impl()->storage->bump();
 }
 void resize_as_inplace(const Tensor& self, const Tensor& other, Format format) {
   const MemoryFormat wanted = memory_format(format, MemoryFormat::contiguous);
-  if (wanted == MemoryFormat::preserve) {
-    resize(self, other.shape());
-    if (self.requires_grad() || !is_dense(other)) return;
-    self.impl()->strides = other.strides();
-  } else {
-    resize(self, other.shape(), wanted);
-  }
+  if (wanted != MemoryFormat::preserve) return resize_inplace(self, other.shape(), format);
+  const bool changes = self.shape() != other.shape();
+  const auto last = {MemoryFormat::channels_last, MemoryFormat::channels_last_3d};
+  const auto* found = std::find_if(last.begin(), last.end(), [&](MemoryFormat f) {
+    const bool images = other.dim() == (f == MemoryFormat::channels_last ? 4 : 5);
+    return images && !is_contiguous(other, MemoryFormat::contiguous) && is_contiguous(other, f);
+  });
+  resize(self, other.shape(), found == last.end() ? MemoryFormat::contiguous : *found);
+  if (changes) self.impl()->storage->bump();
 }
 
 // self becomes another window on another memory.

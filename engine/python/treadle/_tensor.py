@@ -558,47 +558,6 @@ def set_(
     return self
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Gives the tensor other sizes, row by row over the same memory; new memory (with the old
-    elements first) if that is too small. Views of the tensor stay over the old memory then.
-
-    RuntimeError if the tensor requires grad, or if new memory is needed while others (NumPy,
-    DLPack) use the old.
-    """
-    size = tuple(sizes[0]) if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
-    if not sizes:
-        raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    if self.requires_grad and not self.is_inference():
-        raise RuntimeError("cannot resize variables that require grad")
-    if size == tuple(self.shape) and memory_format is None:
-        return self
-    needed = _C.empty(0).new_empty(size).numel() if 0 not in size else 0
-    offset = self.storage_offset()
-    room = _C._storage_bytes(self).numel() // self.element_size() - offset
-    if needed > room:
-        if _C._storage_shared(self):
-            raise RuntimeError("Trying to resize storage that is not resizable")
-        old = _C._over_storage(self, self.dtype, offset, (max(room, 0),), None)
-        flat = _C.empty(needed, dtype=self.dtype)
-        flat.narrow(0, 0, old.numel()).copy_(old)
-        self.data = flat.view(size)
-    else:
-        self.data = _C._over_storage(self, self.dtype, offset, size, None)
-    if memory_format is not None:
-        self.data = self.data.contiguous(memory_format=memory_format)
-    _C._bump_version(self)
-    return self
-
-
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_() to the sizes of another tensor; with preserve_format to its strides, too."""
-    if memory_format is _C.preserve_format:
-        resize_(self, the_template.shape)
-        self.data = self.detach().as_strided(the_template.shape, the_template.stride())
-        return self
-    return resize_(self, the_template.shape, memory_format=memory_format)
-
-
 # --- the array API standard -----------------------------------------------------------------------
 
 
@@ -675,7 +634,7 @@ METHODS = (
     backward, detach_, register_hook, register_post_accumulate_grad_hook, type, cuda, new,
     new_tensor, numpy,
     __array_namespace__, to_device, __complex__, __imatmul__, is_nonzero, untyped_storage, storage,
-    set_, resize_, resize_as_, as_subclass, lu,
+    set_, as_subclass, lu,
     __array__, __array_wrap__, __dlpack__, __dlpack_device__, __deepcopy__, __reduce_ex__, __repr__,
     __format__, __contains__, __reversed__, __rdiv__, __div__, __idiv__, apply_, map_, map2_,
     is_same_size,
