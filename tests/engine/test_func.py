@@ -349,6 +349,16 @@ def test_vmap_over_an_empty_batch():
         (lambda x: vmap(t.sin, in_dims=([0],))(x), ValueError, "in_dims is not compatible"),
         (lambda x: vmap(t.sin, out_dims="a")(x), ValueError, "must be an int, None or a python"),
         (lambda x: vmap(lambda x: x[x > 0])(x), RuntimeError, "indexing with a boolean mask"),
+        (
+            lambda x: vmap(
+                lambda x: t.nn.functional.batch_norm(
+                    x.expand(2, 3), t.zeros(3), t.ones(3), training=True
+                )
+            )(x),
+            RuntimeError,
+            "Batch norm got a batched tensor as input",
+        ),
+        (lambda x: vmap(t.nn.functional.one_hot)(x.long()), RuntimeError, "explicit positive"),
         (lambda x: vmap(lambda x: x.data_ptr())(x), RuntimeError, "Cannot access data pointer"),
         (lambda x: vmap(lambda x: x.sum(3))(x), IndexError, r"expected to be in range of \[-1, 0"),
         (lambda x: grad(t.sin)(x), RuntimeError, r"return a scalar Tensor, got tensor with 2 dims"),

@@ -25,6 +25,7 @@ from ._levels import (
     tape_grad,
     tensors_in,
 )
+from ._refusals import CHECKS
 
 DATA = (
     "vmap: It looks like you're {} on a Tensor. We don't support vmap over {} on a Tensor, please "
@@ -37,12 +38,6 @@ MEMORY = (
     "Cannot access data pointer of Tensor that doesn't have storage: vmap doesn't support calling "
     "{} on a Tensor"
 )
-# Ops whose results have a shape that depends on the values.
-DYNAMIC = frozenset(
-    "nonzero argwhere masked_select unique _unique _unique2 unique_consecutive unique_dim".split()
-)
-
-
 # By the name of the op; filled by _rules.
 RULES: dict[str, Any] = {}
 
@@ -88,8 +83,8 @@ class Batched(Wrapped):
                 random_error(level)
             with _drawing_outside(level):
                 return loop(func, args, kwargs, level)
-        if name in DYNAMIC or name == "where" and len(args) + len(kwargs) == 1:
-            _dynamic_error(name)
+        if name in CHECKS:
+            CHECKS[name](args, kwargs, lambda t: _ours(t, level))
         rule = RULES.get(name) or (RULES["elementwise"] if name in elementwise() else None)
         if rule is not None:
             result = rule(func, args, kwargs, level)
@@ -364,21 +359,6 @@ def _inplace_loop(func: Any, name: str, args: Any, kwargs: Any, level: Level) ->
         if name != "__setitem__" and own.shape != before:
             raise RuntimeError(f"vmap: {name} changes the shape in place, which isn't supported")
     return None if name == "__setitem__" else self
-
-
-def _dynamic_error(name: str) -> None:
-    if name == "masked_select":
-        raise RuntimeError(
-            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
-            "support this because for each batch this would return a differently shaped Tensor. "
-            "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this "
-            "feature."
-        )
-    raise RuntimeError(
-        "vmap: We do not support batching operators that can output dynamic shape. Attempted to "
-        f"vmap over aten::{'_unique2' if name == 'unique' else name}. Please file an issue at "
-        "https://github.com/pytorch/pytorch/issues if you need this feature."
-    )
 
 
 def random_error(level: Level) -> None:

@@ -50,6 +50,9 @@ def _replaced(
             f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts)
         )
     values = {n: t for n, t in tensors.items() if n in known}
+    for t in values.values():
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{t!r} is not an instance of Tensor")
     if tie:
         for name, tensor in list(values.items()):
             for other in known[name]:
