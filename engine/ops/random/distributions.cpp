@@ -97,14 +97,12 @@ Tensor normal_std(double mean, const Tensor& std, Generator* g) {
 // --- counts -------------------------------------------------------------------------------------
 
 Tensor poisson(const Tensor& self, Generator* g) {
-  const NoGrad off;
   const Tensor rate = contiguous(detach(self)), out = Tensor::empty(self.shape(), self.dtype());
   const std::int64_t bad = or_default(g).draw([&](RandomState& s) {
     return fill_poisson(s, self.dtype(), rate.data(), out.data(), out.numel());
   });
   check(bad < 0, "invalid Poisson rate, expected rate to be non-negative");
   if (needs_tape({&self})) {
-    const GradMode on(true);
     record("PoissonBackward0", out, {&self}, [](Node&, const Gradients& grad) {
       return none(grad) ? Gradients(1) : Gradients{zeros_like(grad[0])};
     });

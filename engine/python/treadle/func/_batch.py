@@ -244,6 +244,17 @@ def example(x: Any, level: Level, i: int) -> Any:
 
 # Ops that count elements of memory: each example needs its own, as if alone.
 COUNTS_MEMORY = frozenset(("as_strided_scatter",))
+# Views by a place in memory.
+PLACES = frozenset(("as_strided", "as_strided_copy"))
+
+
+def _own_place(args: Any, kwargs: Any, whole: Tensor) -> tuple[Any, dict[str, Any]]:
+    """The offset counts from where the batch's memory begins: for an example from where its own
+    does."""
+    given = dict(zip(("size", "stride", "storage_offset"), args[1:]), **kwargs)
+    if given.get("storage_offset") is not None:
+        given["storage_offset"] += args[0].storage_offset() - whole.storage_offset()
+    return args[:1], given
 
 
 def loop(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
@@ -258,6 +269,8 @@ def loop(func: Any, args: Any, kwargs: Any, level: Level) -> Any:
         one_args, one_kwargs = example((args, kwargs), level, i)
         if func.__name__ in COUNTS_MEMORY:
             one_args = map_tensors(_C.clone, one_args)
+        elif func.__name__ in PLACES and _ours(args[0], level):
+            one_args, one_kwargs = _own_place(one_args, one_kwargs, args[0]._inner)
         results.append(func(*one_args, **one_kwargs))
     first = results[0]
     if isinstance(first, Tensor):

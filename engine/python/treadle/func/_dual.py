@@ -282,7 +282,8 @@ def _tangents(
                 tangents[0] = part if tangents[0] is None else tangents[0] + part
         return tangents
     for i, out in enumerate(outputs):  # one at a time: outputs may share nothing
-        u = fresh(_C.zeros_like(out), False)
+        # Anything would do for u, but backward of logcumsumexp takes its logarithm.
+        u = fresh(_C.ones_like(out), False)
         with _telling(name):
             found = tape_grad([out], xs, [u], True, True)
         pairs = [(g, v) for g, v in zip(found, vs) if g is not None]
