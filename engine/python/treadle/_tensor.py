@@ -40,7 +40,8 @@ def backward(
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> _TensorHook:
-    """hook(grad) when this tensor's gradient is known; a tensor it returns replaces it."""
+    """hook(grad) when this tensor's gradient is known; a tensor it returns replaces it. None where
+    the backward pass comes by without a gradient."""
     if not callable(hook):
         raise TypeError(f"hook must be callable, not {hook.__class__.__name__}")
     call = _HookCall(hook)
