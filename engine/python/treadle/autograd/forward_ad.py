@@ -138,7 +138,7 @@ def _laid_out_like(primal: Tensor, tangent: Tensor) -> Tensor:
     """The tangent, a copy if its layout in memory isn't the primal's: ops on that layout (views
     such as as_strided) apply themselves to both."""
     room, offset, strides, conj, neg = layout = _layout(primal)
-    if layout == _layout(tangent):
+    if layout == _layout(tangent) or primal.numel() == 0:
         return tangent
     copy = _C.zeros((room,), dtype=tangent.dtype).as_strided(primal.shape, strides, offset)
     if conj:
