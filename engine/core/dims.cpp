@@ -59,7 +59,7 @@ std::int64_t product(const Dims& dims) {
     overflow |= __builtin_mul_overflow(result, d, &result);
   }
   if (overflow)
-    fail(ErrorKind::runtime, "the number of elements of " + to_string(dims) + " overflows");
+    fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(dims));
   return result;
 }
 

@@ -31,8 +31,7 @@ namespace {
     }
   }
   product(shape);  // throws if even the number of elements overflows
-  fail(ErrorKind::memory,
-       "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
+  fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(shape));
 }
 
 }  // namespace

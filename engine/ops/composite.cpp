@@ -5,9 +5,30 @@
 
 #include "engine/core/iter.h"
 #include "engine/ops/native.h"
+#include "engine/ops/view/layout.h"
 #include "engine/ops/view/util.h"
 
 namespace treadle {
+namespace {
+
+// Whether the strides say so that PyTorch takes a tensor of 4 or 5 dimensions for one whose
+// channels lie innermost, with gaps or without.
+bool channels_innermost(const Tensor& t) {
+  if (t.dim() != 4 && t.dim() != 5) return false;
+  std::int64_t least = 0;
+  const auto grows = [&](std::int64_t d) {
+    const bool fits = t.strides()[d] != 0 && t.strides()[d] >= least;
+    least = t.strides()[d] * std::max<std::int64_t>(t.shape()[d], 1);
+    return fits && t.shape()[d] != 0;
+  };
+  if (!grows(1)) return false;
+  for (std::int64_t d = t.dim() - 1; d >= 2; --d) {
+    if (!grows(d)) return false;
+  }
+  return least != t.strides()[1] && grows(0);
+}
+
+}  // namespace
 
 Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
   if (tensors.empty()) fail(ErrorKind::value, "torch.cat(): expected a non-empty list of Tensors");
@@ -44,7 +65,14 @@ Tensor cat(const std::vector<Tensor>& tensors, std::int64_t dim) {
     }
     shape[dim] += t.shape()[dim];
   }
-  const Tensor out = Tensor::empty(shape, dtype);
+  const bool last = std::all_of(parts.begin(), parts.end(), channels_innermost);
+  const Tensor out =
+      last ? empty_strided(shape,
+                           strides_in(shape.size() == 4 ? MemoryFormat::channels_last
+                                                        : MemoryFormat::channels_last_3d,
+                                      shape),
+                           dtype)
+           : Tensor::empty(shape, dtype);
   bool tape = false;
   {
     std::int64_t at = 0;
@@ -188,6 +216,7 @@ std::span<const OpDef> composite_ops() {
       native<cat>("cat(Tensor[] tensors, int dim=0) -> Tensor",
                   "Joined along a dimension that exists.", kFunction | kOut),
       native<cat>("concat(Tensor[] tensors, int dim=0) -> Tensor", "cat().", kFunction | kOut),
+      native<cat>("concatenate(Tensor[] tensors, int dim=0) -> Tensor", "cat().", kFunction | kOut),
       native<stack>("stack(Tensor[] tensors, int dim=0) -> Tensor", "Joined along a new dimension.",
                     kFunction | kOut),
       native<triu, triu_inplace>("triu(Tensor self, int diagonal=0) -> Tensor",

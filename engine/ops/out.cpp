@@ -136,8 +136,7 @@ void resize_out(Tensor& out, const Dims& shape) {
   std::int64_t bytes = product(shape);
   if (__builtin_add_overflow(bytes, impl.offset, &bytes) ||
       __builtin_mul_overflow(bytes, item_size(impl.dtype), &bytes)) {
-    fail(ErrorKind::memory,
-         "the size in bytes of a result of shape " + to_string(shape) + " overflows");
+    fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(shape));
   }
   if (static_cast<std::size_t>(bytes) > impl.storage->bytes()) {
     if (impl.grad_meta && impl.grad_meta->view) {

@@ -310,7 +310,7 @@ def test_what_is_refused():
         (IndexError, lambda: x.index_select(0, E.tensor([-1]))),
         (IndexError, lambda: x.index_fill(0, E.tensor([2]), 1)),
         (RuntimeError, lambda: x.index_add(0, E.tensor([2]), x[:1])),
-        (RuntimeError, lambda: x.expand(2, 2, 3).view(E.int8).zero_()),
+        (RuntimeError, lambda: x.expand(2, 2, 3).view(E.int8).add_(1)),
         (RuntimeError, lambda: x.unfold(0, 3, 1)),
         (RuntimeError, lambda: E.select_scatter(x, E.ones(2), 0, 0)),
         (RuntimeError, lambda: x.unflatten(1, (2, -1))),

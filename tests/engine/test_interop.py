@@ -280,7 +280,8 @@ def test_asarray():
     assert E.asarray(2**64 - 1, dtype=E.uint64).item() == 2**64 - 1
     for bad in (dict(obj=[1]), dict(obj=np.int64(1)), dict(obj=t, dtype=E.float32)):
         obj = bad.pop("obj")
-        with pytest.raises(ValueError, match="can't alias"):
+        error = RuntimeError if isinstance(obj, np.generic) else ValueError
+        with pytest.raises(error, match="can't alias"):
             E.asarray(obj, copy=False, **bad)
     leaf = E.ones(2, requires_grad=True)
     assert (

@@ -1,9 +1,11 @@
 // Ops that make tensors from sizes and numbers.
 #include <cmath>
+#include <functional>
 
 #include "engine/backend/cpu/dispatch.h"
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
+#include "engine/core/warn.h"
 #include "engine/ops/create/creation.h"
 #include "engine/ops/elementwise/map.h"
 #include "engine/ops/native.h"
@@ -27,8 +29,36 @@ Tensor finish(const Tensor& t, const std::optional<Device>& device,
               std::optional<bool> requires_grad) {
   check_device(device);
   t.impl()->storage->set_version(0);  // filling it was no change of it
-  if (requires_grad.value_or(false)) t.set_requires_grad(true);
+  if (requires_grad.value_or(false)) {
+    if (!is_differentiable(t.dtype())) {
+      fail(ErrorKind::runtime,
+           "Only Tensors of floating point and complex dtype can require gradients");
+    }
+    t.set_requires_grad(true);
+  }
   return t;
+}
+
+void write_range(const char* op, Value& dtype, const std::function<Tensor()>& make, Tensor& out) {
+  if (const DType* given = std::get_if<DType>(&dtype); given && *given != out.dtype()) {
+    fail(ErrorKind::runtime, "dtype " + std::string(info(*given).scalar) +
+                                 " does not match dtype of out parameter (" +
+                                 std::string(info(out.dtype()).scalar) + ")");
+  }
+  dtype = out.dtype();
+  const Tensor made = make();
+  if (made.numel() != out.numel()) {
+    if (out.numel() > 0) {
+      warn("The number of elements in the out tensor of shape " + to_string(out.shape()) + " is " +
+           std::to_string(out.numel()) + " which does not match the computed number of elements " +
+           std::to_string(made.numel()) +
+           ". Note that this may occur as a result of rounding error. The out tensor will be "
+           "resized to a tensor of shape (" +
+           std::to_string(made.numel()) + ",).");
+    }
+    return write_out(op, out, made);
+  }
+  write_out(op, out, view(made, out.shape()));
 }
 
 namespace {
@@ -78,8 +108,8 @@ Tensor empty_strided(const Dims& size, const Dims& stride, DType dtype) {
                            __builtin_add_overflow(last, reach, &last));
   }
   if (bad)
-    fail(ErrorKind::memory, "the size of a tensor of shape " + to_string(size) + " and strides " +
-                                to_string(stride) + " overflows");
+    fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(size) +
+                                 " and strides=" + to_string(stride));
   product(size);  // throws if it overflows: strides of 0 need no memory
   check_rank(size);
   const Tensor flat = Tensor::empty({none ? 0 : last + 1}, dtype);
@@ -145,8 +175,7 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
     const std::uint64_t stride = step.i > 0 ? by : 0 - by;
     count = static_cast<double>((high - low) / stride + ((high - low) % stride != 0));
   }
-  if (!(count < 9e15))
-    fail(ErrorKind::memory, "arange of " + std::to_string(count) + " elements is too large");
+  if (!(count < 9e15)) fail(ErrorKind::runtime, "invalid size, possible overflow?");
   const Tensor out = Tensor::empty({static_cast<std::int64_t>(count)}, type);
   fill_range(out, start, step);
   return out;
@@ -328,13 +357,12 @@ std::span<const OpDef> creation_ops() {
                        "ones() of self's dtype.", kMethod, false),
       native<new_full>("new_full(Tensor self, int[] size, Scalar fill_value, " TREADLE_KEYWORDS,
                        "full() of self's dtype.", kMethod, false),
-      native<arange_end>("arange(Scalar end, " TREADLE_KEYWORDS, "0, 1, ... below end.",
-                         kFunction | kOut, false),
-      native<arange_start>("arange.start(Scalar start, Scalar end, " TREADLE_KEYWORDS,
-                           "start, start + 1, ... below end.", kFunction | kOut, false),
-      native<arange_step>(
+      range_op<arange_end>("arange(Scalar end, " TREADLE_KEYWORDS, "0, 1, ... below end."),
+      range_op<arange_start>("arange.start(Scalar start, Scalar end, " TREADLE_KEYWORDS,
+                             "start, start + 1, ... below end."),
+      range_op<arange_step>(
           "arange.start_step(Scalar start, Scalar end, Scalar step=1, " TREADLE_KEYWORDS,
-          "start, start + step, ... below end.", kFunction | kOut, false),
+          "start, start + step, ... below end."),
       native<eye_op>("eye(int n, " TREADLE_KEYWORDS, "Identity matrix.", kFunction | kOut, false),
       native<eye_m>("eye.m(int n, int m, " TREADLE_KEYWORDS,
                     "n x m matrix with ones on the diagonal.", kFunction | kOut, false),

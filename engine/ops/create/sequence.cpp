@@ -23,7 +23,7 @@ DType range_dtype(const char* op, const Scalar& start, const Scalar& end, OptDTy
   const bool complex = start.kind == Scalar::Kind::complex || end.kind == Scalar::Kind::complex;
   const DType made = complex ? to_complex(default_dtype()) : default_dtype();
   if (complex && dtype && !is_complex(*dtype)) {
-    fail(ErrorKind::runtime, std::string(op) + "(): inferred dtype " + repr(made) +
+    fail(ErrorKind::runtime, std::string("torch.") + op + "(): inferred dtype " + repr(made) +
                                  " can't be safely cast to passed dtype " + repr(*dtype));
   }
   return dtype.value_or(made);
@@ -94,7 +94,8 @@ Tensor logspace(const Scalar& start, const Scalar& end, std::int64_t steps, doub
         const C log_base = log(C(base));
         return base == 1 ? C(1.0) : C(exp(x * log_base));
       } else {
-        return functor::pow(C(base), x);
+        // PyTorch's numbers to the last bit: the C library's.
+        return std::pow(C(base), x);
       }
     });
   });
@@ -262,34 +263,31 @@ Tensor new_empty_strided(const Tensor& self, const Dims& size, const Dims& strid
 }  // namespace
 
 std::span<const OpDef> sequence_ops() {
-  constexpr unsigned kBoth = kFunction | kOut;
   static constexpr const char* kLinear = "steps values from start to end, both included.";
   static constexpr const char* kLogarithmic =
       "steps values from base ** start to base ** end, evenly spaced in the exponent.";
   static constexpr OpDef rows[] = {
-      native<linspace_numbers>("linspace(Scalar start, Scalar end, int steps, " TREADLE_KEYWORDS,
-                               kLinear, kBoth, false),
-      native<linspace_tensors>(
-          "linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, " TREADLE_KEYWORDS, kLinear,
-          kBoth, false),
-      native<linspace_to_number>(
-          "linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, " TREADLE_KEYWORDS, kLinear,
-          kBoth, false),
-      native<linspace_to_tensor>(
-          "linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, " TREADLE_KEYWORDS, kLinear,
-          kBoth, false),
-      native<logspace_numbers>(
+      range_op<linspace_numbers>("linspace(Scalar start, Scalar end, int steps, " TREADLE_KEYWORDS,
+                                 kLinear),
+      range_op<linspace_tensors>(
+          "linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, " TREADLE_KEYWORDS, kLinear),
+      range_op<linspace_to_number>(
+          "linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, " TREADLE_KEYWORDS, kLinear),
+      range_op<linspace_to_tensor>(
+          "linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, " TREADLE_KEYWORDS, kLinear),
+      range_op<logspace_numbers>(
           "logspace(Scalar start, Scalar end, int steps, float base=10.0, " TREADLE_KEYWORDS,
-          kLogarithmic, kBoth, false),
-      native<logspace_tensors>("logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float "
-                               "base=10.0, " TREADLE_KEYWORDS,
-                               kLogarithmic, kBoth, false),
-      native<logspace_to_number>("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, "
-                                 "float base=10.0, " TREADLE_KEYWORDS,
-                                 kLogarithmic, kBoth, false),
-      native<logspace_to_tensor>("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, "
-                                 "float base=10.0, " TREADLE_KEYWORDS,
-                                 kLogarithmic, kBoth, false),
+          kLogarithmic),
+      range_op<logspace_tensors>(
+          "logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float "
+          "base=10.0, " TREADLE_KEYWORDS,
+          kLogarithmic),
+      range_op<logspace_to_number>("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, "
+                                   "float base=10.0, " TREADLE_KEYWORDS,
+                                   kLogarithmic),
+      range_op<logspace_to_tensor>("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, "
+                                   "float base=10.0, " TREADLE_KEYWORDS,
+                                   kLogarithmic),
       native<triangle_indices<false>>(
           "tril_indices(int row, int col, int offset=0, " TREADLE_KEYWORDS,
           "Rows and columns of the lower triangle.", kFunction, false),

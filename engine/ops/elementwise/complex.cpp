@@ -143,7 +143,7 @@ Tensor imag(const Tensor& self) {
 
 namespace {
 
-Tensor complex(const Tensor& real, const Tensor& imag) {
+void check_parts(const Tensor& real, const Tensor& imag) {
   if (!has_complex(real.dtype()) || !has_complex(imag.dtype())) {
     fail(ErrorKind::not_implemented,
          "Expected both inputs to be Half, Float or Double tensors but got " +
@@ -155,13 +155,38 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
                                  std::string(info(real.dtype()).scalar) + " but got scalar type " +
                                  std::string(info(imag.dtype()).scalar) + " for second argument");
   }
+}
+
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  check_parts(real, imag);
   const Dims shape = broadcast_shapes(real.shape(), imag.shape());
   const Tensor out = view_as_complex(stack({expand(real, shape), expand(imag, shape)}, -1));
   if (GradMeta* m = out.impl()->grad_meta) m->view.reset();  // of what nobody else has
   return out;
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
+  check_parts(abs, angle);
   return complex(mul(abs, cos(angle)), mul(abs, sin(angle)));
+}
+
+// out= takes no other dtype than the result's.
+template <auto Fn>
+void complex_out(Value* args, Tensor* outs) {
+  Value result;
+  detail::call_native<Fn>(args, &result);
+  const Tensor& made = std::get<Tensor>(result);
+  if (made.dtype() != outs->dtype()) {
+    fail(ErrorKind::runtime, "Expected object of scalar type " +
+                                 std::string(info(made.dtype()).scalar) + " but got scalar type " +
+                                 std::string(info(outs->dtype()).scalar) + " for argument 'out'");
+  }
+  write_out("complex", *outs, made);
+}
+template <auto Fn>
+constexpr OpDef of_parts(const char* schema, const char* doc) {
+  OpDef op = native<Fn>(schema, doc, kFunction | kOut);
+  op.call_out = &complex_out<Fn>;
+  return op;
 }
 
 // 0 for positive numbers, pi for negative ones, the angle of complex ones; NaN stays NaN.
@@ -231,10 +256,9 @@ std::span<const OpDef> complex_ops() {
                               kFunction),
       native<real>("real(Tensor(a) self) -> Tensor(a)", "The real parts.", kFunction),
       native<imag>("imag(Tensor(a) self) -> Tensor(a)", "The imaginary parts.", kFunction),
-      native<complex>("complex(Tensor real, Tensor imag) -> Tensor", "real + i imag.",
-                      kFunction | kOut),
-      native<polar>("polar(Tensor abs, Tensor angle) -> Tensor",
-                    "Complex numbers of given size and angle in radians.", kFunction | kOut),
+      of_parts<complex>("complex(Tensor real, Tensor imag) -> Tensor", "real + i imag."),
+      of_parts<polar>("polar(Tensor abs, Tensor angle) -> Tensor",
+                      "Complex numbers of given size and angle in radians."),
       native<angle>("angle(Tensor self) -> Tensor", "The angle in radians, from -pi to pi.",
                     kFunction | kMethod | kOut),
       native<lazy_conj>("conj(Tensor(a) self) -> Tensor(a)",

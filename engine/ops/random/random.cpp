@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 
+#include "engine/core/warn.h"
 #include "engine/ops/create/creation.h"
 #include "engine/ops/native.h"
 #include "engine/ops/nn/util.h"
@@ -160,6 +161,17 @@ std::int64_t moved_in(DType dtype, std::int64_t bound, std::int64_t inner, bool 
   });
 }
 
+// Of integers that large a floating dtype has only some.
+void warn_of_gaps(DType dtype, std::int64_t value, const char* name) {
+  const int digits = digits_of(dtype);
+  const std::int64_t most = std::int64_t{1} << digits;
+  if (value >= -most && value <= most) return;
+  const std::string limit = "2^" + std::to_string(digits);
+  warn(std::string(name) + " is out of bounds [-(" + limit + "), " + limit +
+       "]. Due to precision limitations " + c_name(dtype) +
+       " can support discrete uniform distribution only within this range.");
+}
+
 [[noreturn]] void empty_range(std::int64_t low, std::int64_t high) {
   fail(ErrorKind::runtime, "random_ expects 'from' to be less than 'to', but got from=" +
                                std::to_string(low) + " >= to=" + std::to_string(high));
@@ -187,6 +199,10 @@ Tensor random_range(const Tensor& self, std::int64_t low, OptInt high, Generator
     }
     check_bound(dtype, from, "from");
     check_bound(dtype, to - 1, "to - 1");
+    if (is_floating(dtype)) {
+      warn_of_gaps(dtype, from, "from");
+      warn_of_gaps(dtype, to - 1, "to - 1");
+    }
     low = from;
     range = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
   } else if (low != INT64_MIN) {
@@ -203,6 +219,7 @@ Tensor random_range(const Tensor& self, std::int64_t low, OptInt high, Generator
     }
     check_bound(dtype, low, "from");
     check_bound(dtype, last, "to - 1");
+    if (is_floating(dtype)) warn_of_gaps(dtype, low, "from");
     range = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(low) + 1;
   } else {
     low = 0;  // all of int64
@@ -247,7 +264,7 @@ Tensor randperm(std::int64_t n, Generator* g, OptDType dtype, OptDevice device, 
   if (is_complex(result) || result == DType::boolean) no_implementation(result, "randperm");
   const double most = is_floating(result) ? std::ldexp(1.0, digits_of(result))
                                           : static_cast<double>(largest_of(result));
-  if (static_cast<double>(n) > most) {
+  if (static_cast<double>(n - 1) > most) {  // the numbers are below n
     fail(ErrorKind::runtime, "n is too large for result tensor type: " + repr(result));
   }
   const Tensor out = empty({n}, DType::int64);

@@ -103,8 +103,7 @@ void resize(const Tensor& self, const Dims& shape, MemoryFormat format) {
   std::int64_t bytes = product(shape);
   if (bytes > 0 && (__builtin_add_overflow(bytes, impl.offset, &bytes) ||
                     __builtin_mul_overflow(bytes, item_size(impl.dtype), &bytes))) {
-    fail(ErrorKind::memory,
-         "the size in bytes of a tensor of shape " + to_string(shape) + " overflows");
+    fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(shape));
   }
   if (static_cast<std::size_t>(bytes) > impl.storage->bytes()) {
     if (impl.storage->shared()) {

@@ -4,6 +4,7 @@
 
 #include "engine/core/iter.h"
 #include "engine/core/visit.h"
+#include "engine/core/warn.h"
 #include "engine/ops/native.h"
 #include "engine/ops/view/util.h"
 
@@ -312,6 +313,8 @@ std::vector<Tensor> meshgrid_indexing(const std::vector<Tensor>& tensors,
   return out;
 }
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors) {
+  warn(
+      "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.");
   return meshgrid_indexing(tensors, "ij");
 }
 
@@ -323,7 +326,7 @@ Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
   }
   if (tensors.empty()) fail(ErrorKind::runtime, "meshgrid expects a non-empty TensorList");
   if (tensors.size() == 1) return tensors[0];
-  return stack(each<ravel>(meshgrid(tensors)), 1);
+  return stack(each<ravel>(meshgrid_indexing(tensors, "ij")), 1);
 }
 
 Tensor combinations(const Tensor& self, std::int64_t r, bool with_replacement) {
@@ -433,7 +436,7 @@ std::span<const OpDef> shape_ops() {
       native<flipud>("flipud(Tensor self) -> Tensor", "Reversed along dimension 0; a copy.", kBoth),
       native<rot90>("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
                     "Turned k times by 90 degrees in the plane of two dimensions; a copy.", kBoth),
-      native<roll>("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+      native<roll>("roll(Tensor self, int[1] shifts, int[1]? dims=[]) -> Tensor",
                    "Rotated along dimensions; without dims as one row of elements.", kBoth),
       native<atleast_1d>("atleast_1d(Tensor(a) self) -> Tensor(a)", "A 0-d tensor as a vector.",
                          kFunction),

@@ -20,6 +20,11 @@ bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
 nb::object as_list(PyObject* o) {
   if (is_list(o)) return nb::borrow(o);
   nb::object list = nb::steal(PySequence_List(o));
+  if (!list.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    fail(ErrorKind::value,
+         std::string("could not determine the shape of object type '") + type_name(o) + "'");
+  }
   if (!list.is_valid()) raise_python();
   return list;
 }
@@ -119,8 +124,12 @@ struct Shape {
   void walk(PyObject* o, int depth) {
     if (depth > kMaxNesting) fail(ErrorKind::value, "too many dimensions in nested sequence");
     if (is_tensor(o)) {
+      // In a list a tensor is a number, whatever its dimensions are.
       const Tensor t = tensor_of(o);
-      enter(t.shape(), depth);
+      if (t.numel() != 1) {
+        fail(ErrorKind::value, "only one element tensors can be converted to Python scalars");
+      }
+      leaf(depth);
       inference.tensor(t.dtype());
       return;
     }
@@ -128,7 +137,13 @@ struct Shape {
       const nb::object list = as_list(o);
       const Py_ssize_t size = list_size(list.ptr());
       level(depth, size);
-      for (Py_ssize_t i = 0; i < size; ++i) walk(list_item(list.ptr(), i).ptr(), depth + 1);
+      for (Py_ssize_t i = 0; i < size; ++i) {
+        const nb::object item = list_item(list.ptr(), i);
+        if (item.ptr() == o) {
+          fail(ErrorKind::type, "new(): self-referential lists are incompatible");
+        }
+        walk(item.ptr(), depth + 1);
+      }
       return;
     }
     Scalar s;
@@ -233,10 +248,12 @@ class Filler {
   static T convert(const Scalar& s) {
     if constexpr (functor::is_complex<T>) {
       return treadle::convert<T>(Complex128(s.f, s.im));
+    } else if (std::is_same_v<T, bool> && s.kind == Scalar::Kind::complex) {
+      return T(s.f != 0 || s.im != 0);
     } else if (s.kind == Scalar::Kind::complex) {
       fail(ErrorKind::type, "must be real number, not complex");
     } else if constexpr (std::is_same_v<T, bool>) {
-      return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0;
+      return s.kind == Scalar::Kind::floating ? s.f != 0 : s.i != 0 || s.f != 0;
     } else if constexpr (!functor::is_integer<T>) {
       return treadle::convert<T>(s.f);
     } else {
@@ -307,6 +324,11 @@ Tensor legacy_tensor(PyObject* args, const nb::kwargs& kwargs, std::optional<DTy
     check_device(value, "new");
   }
   const Py_ssize_t count = PyTuple_Size(args);
+  if (count == 1 && is_tensor(PyTuple_GetItem(args, 0)) && kwargs.size() > 0) {
+    fail(ErrorKind::runtime,
+         "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
+         "supported. Use torch.tensor(...) or torch.as_tensor(...) instead.");
+  }
   if (count == 0) return empty({0}, made);
   PyObject* first = PyTuple_GetItem(args, 0);
   Dims shape;
@@ -389,7 +411,13 @@ void bind_create(nb::module_& m) {
         (void)pin_memory;  // nothing to pin for: there is no other device
         check_device(device, "tensor");
         Tensor made = tensor_from_data(data.ptr(), dtype_of(dtype, "tensor"));
-        if (requires_grad) made.set_requires_grad(true);
+        if (requires_grad) {
+          if (!is_differentiable(made.dtype())) {
+            fail(ErrorKind::runtime,
+                 "Only Tensors of floating point and complex dtype can require gradients");
+          }
+          made.set_requires_grad(true);
+        }
         return nb::steal(wrap(std::move(made)));
       },
       nb::arg("data").none(), nb::kw_only(), nb::arg("dtype") = nb::none(),

@@ -150,8 +150,8 @@ Tensor tensor_over_bytes(PyObject* exporter, DType dtype, std::int64_t count, st
   Py_buffer& view = held->view;
   if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) < 0) {
     PyErr_Clear();
-    fail(ErrorKind::value, std::string("object of type ") + type_name(exporter) +
-                               " does not implement a contiguous Python buffer");
+    fail(ErrorKind::value, std::string("object does not implement Python buffer protocol. (got ") +
+                               type_name(exporter) + ")");
   }
   struct Guard {
     HeldBuffer* held;
@@ -213,6 +213,14 @@ void bind_buffers(nb::module_& m) {
                                     type_name(dtype.ptr()));
         }
         const Tensor made = tensor_over_bytes(buffer.ptr(), wanted, count, offset);
+        if (made.impl()->storage->read_only() &&
+            PyErr_WarnEx(PyExc_UserWarning,
+                         "The given buffer is not writable: the tensor over it refuses to be "
+                         "written in place. Copy the buffer, or make it writable, if that isn't "
+                         "wanted.",
+                         1) < 0) {
+          raise_python();
+        }
         if (requires_grad) made.set_requires_grad(true);
         return nb::steal(wrap(made));
       },

@@ -371,6 +371,11 @@ bool parse(const Signature& s, Form form, const Call& call, Parsed* parsed, std:
     only = packed.ptr();
     positional = {&only, 1};
   }
+  if (call.nargs == 0 && !method && takes_tensors_one_by_one(*s.schema)) {  // none of them
+    packed = nb::steal(PyTuple_New(0));
+    only = packed.ptr();
+    positional = {&only, 1};
+  }
   const int most = s.positional[method];
   if (static_cast<int>(positional.size()) > most) {
     if (why) {

@@ -327,11 +327,20 @@ nb::object single_number(PyObject* self) {
   }
   return nb::steal(wrap_number(*t));
 }
+// The same for a real number: of a complex one the real part, if the other is 0.
+nb::object real_number(PyObject* self) {
+  nb::object number = single_number(self);
+  if (!PyComplex_Check(number.ptr())) return number;
+  if (PyComplex_ImagAsDouble(number.ptr()) != 0) {
+    fail(ErrorKind::runtime, "value cannot be converted to type double without overflow");
+  }
+  return nb::steal(PyFloat_FromDouble(PyComplex_RealAsDouble(number.ptr())));
+}
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyNumber_Float(single_number(self).ptr()); });
+  return guarded([&] { return PyNumber_Float(real_number(self).ptr()); });
 }
 PyObject* to_long(PyObject* self) {
-  return guarded([&] { return PyNumber_Long(single_number(self).ptr()); });
+  return guarded([&] { return PyNumber_Long(real_number(self).ptr()); });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {

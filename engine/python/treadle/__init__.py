@@ -59,13 +59,17 @@ if TYPE_CHECKING:
     from ._dtypes import iinfo as iinfo
     from ._dtypes import isdtype as isdtype
     from ._dtypes import result_type as result_type
+    from ._file import from_file as from_file
     from ._legacy import get_default_device as get_default_device
+    from ._legacy import range as range
     from ._legacy import set_default_device as set_default_device
     from ._legacy import set_default_tensor_type as set_default_tensor_type
     from ._legacy import typename as typename
     from ._lowrank import lobpcg as lobpcg
     from ._lowrank import pca_lowrank as pca_lowrank
     from ._lowrank import svd_lowrank as svd_lowrank
+    from ._methods import get_device as get_device
+    from ._methods import hash_tensor as hash_tensor
     from ._predicates import is_complex as is_complex
     from ._predicates import is_floating_point as is_floating_point
     from ._predicates import is_inference as is_inference
@@ -75,6 +79,12 @@ if TYPE_CHECKING:
     from ._predicates import is_storage as is_storage
     from ._predicates import numel as numel
     from ._print import set_printoptions as set_printoptions
+    from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+    from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
+    from ._settings import get_num_interop_threads as get_num_interop_threads
+    from ._settings import set_float32_matmul_precision as set_float32_matmul_precision
+    from ._settings import set_flush_denormal as set_flush_denormal
+    from ._settings import set_num_interop_threads as set_num_interop_threads
     from ._shape import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     )
@@ -86,6 +96,14 @@ if TYPE_CHECKING:
     from ._shape import set_deterministic_debug_mode as set_deterministic_debug_mode
     from ._shape import unravel_index as unravel_index
     from ._shape import use_deterministic_algorithms as use_deterministic_algorithms
+    from ._sym import sym_float as sym_float
+    from ._sym import sym_int as sym_int
+    from ._sym import sym_ite as sym_ite
+    from ._sym import sym_max as sym_max
+    from ._sym import sym_min as sym_min
+    from ._sym import sym_not as sym_not
+    from ._sym import sym_sqrt as sym_sqrt
+    from ._sym import sym_sum as sym_sum
     from ._warn import is_warn_always_enabled as is_warn_always_enabled
     from ._warn import set_warn_always as set_warn_always
     from .func import vmap as vmap
@@ -132,6 +150,24 @@ _LAZY = {
     "_segment_reduce": "_C",
     "vmap": "func",
     **dict.fromkeys(("get_rng_state", "set_rng_state"), "random"),
+    **dict.fromkeys(
+        (
+            "compiled_with_cxx11_abi", "get_float32_matmul_precision", "get_num_interop_threads",
+            "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads",
+        ),
+        "_settings",
+    ),
+    **dict.fromkeys(
+        (
+            "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
+            "sym_sum",
+        ),
+        "_sym",
+    ),
+    "from_file": "_file",
+    "hash_tensor": "_methods",
+    "get_device": "_methods",
+    "vmap": "func",
     **dict.fromkeys(("is_warn_always_enabled", "set_warn_always"), "_warn"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),
@@ -162,9 +198,11 @@ _LAZY = {
     **dict.fromkeys(
         (
             "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor",
-            "FloatStorage", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
-            "Storage", "get_default_device", "set_default_device", "set_default_tensor_type",
-            "typename",
+            "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
+            "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage",
+            "ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage",
+            "LongStorage", "ShortStorage", "get_default_device", "range", "set_default_device",
+            "set_default_tensor_type", "typename",
         ),
         "_legacy",
     ),
@@ -214,10 +252,12 @@ def __getattr__(name: str) -> object:
         value = getattr(importlib.import_module("." + _LAZY[name], __name__), name)
         globals()[name] = value
         return value
+    if name == "Storage":  # follows the default dtype
+        return importlib.import_module("._legacy", __name__).storage_of_default()
     if name in _INPLACE and hasattr(_C.Tensor, name):
         return getattr(_C.Tensor, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_LAZY, *_INPLACE})
+    return sorted({*globals(), *_SUBMODULES, *_LAZY, *_INPLACE, "Storage"})

@@ -46,7 +46,7 @@ def _shared(obj: Any, dtype: Any, copy: bool | None) -> Tensor | None:
         return _C.as_tensor(obj) if copy is not False else _C.from_numpy(obj)
     if _is_numpy(obj, "generic"):
         if copy is False:
-            raise ValueError(
+            raise RuntimeError(
                 "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
             )
         return _C.tensor(obj)

@@ -6,9 +6,12 @@ that dtype.
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 from . import _C
+from ._dtypes import name_of
 from ._tensor import _TYPE_NAMES, prefix
 from .storage import TypedStorage
 
@@ -46,14 +49,27 @@ globals().update(
 )
 
 
-class FloatStorage(TypedStorage):
-    """A storage of float32 elements."""
+def _storage(dtype_name: str, word: str) -> type:
+    def __init__(self: TypedStorage, *args: Any) -> None:
+        TypedStorage.__init__(self, *args, dtype=_C._dtype(dtype_name))
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args, dtype=_C.float32)
+    members = {
+        "__init__": __init__,
+        "__module__": "treadle",
+        "__doc__": f"A storage of {dtype_name} elements.",
+    }
+    return type(word + "Storage", (TypedStorage,), members)
 
 
-Storage = FloatStorage
+globals().update(
+    {word + "Storage": _storage(name, word) for name, word in _TYPE_NAMES.items()
+     if word in (*NAMES, "ComplexFloat", "ComplexDouble")}
+)  # fmt: skip
+
+
+def storage_of_default() -> type:
+    """Storage: that of the default dtype."""
+    return globals()[_TYPE_NAMES[name_of(_C.get_default_dtype())] + "Storage"]
 
 
 def set_default_tensor_type(t: Any) -> None:
@@ -69,6 +85,39 @@ def set_default_tensor_type(t: Any) -> None:
             "invalid type object: only floating-point types are supported as the default type"
         )
     _C.set_default_dtype(t)
+
+
+def range(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to `end`, which belongs to it. Deprecated: use arange()."""
+    warnings.warn(
+        f"{prefix()}.range is deprecated and will be removed in a future release because its "
+        f"behavior is inconsistent with Python's range builtin. Instead, use {prefix()}.arange, "
+        "which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    if dtype is None:
+        dtype = _C.get_default_dtype() if out is None else out.dtype
+    # arange() ends before its end: half a step after the last element.
+    if step != 0 and (end - start) / step >= 0:
+        end = start + step * (math.floor((end - start) / step) + 0.5)
+    made = _C.arange(
+        start, end, step, out=out, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory
+    )
+    return made.requires_grad_() if requires_grad else made
 
 
 def set_default_device(device: Any) -> None:

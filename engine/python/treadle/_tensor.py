@@ -6,7 +6,7 @@ whose first parameter is `self`, and its name in `METHODS`.
 
 from __future__ import annotations
 
-from . import _C
+from . import _C, _methods
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -584,6 +584,8 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def __complex__(self: Tensor) -> complex:
+    if self.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return complex(self.item())
 
 
@@ -677,8 +679,19 @@ def _refuse(text: str) -> Callable[[Any], None]:
     return delete
 
 
+def _device_enter(self: _C.device) -> _C.device:
+    if self.type != "cpu":
+        raise NotImplementedError(f"{self!r}: this build has only the cpu device")
+    return self
+
+
+def _device_exit(self: _C.device, *error: Any) -> None:
+    """Every tensor is made on the cpu, in the block and after it."""
+
+
 def install() -> None:
-    for method in METHODS:
+    _C.device.__enter__, _C.device.__exit__ = _device_enter, _device_exit
+    for method in (*METHODS, *_methods.METHODS):
         setattr(Tensor, method.__name__, method)
     Tensor.volatile = property(_volatile)
     Tensor.__torch_function__ = classmethod(__torch_function__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from . import _C
 from ._C import default_generator, initial_seed, manual_seed, seed
@@ -30,8 +31,19 @@ def set_rng_state(new_state: _C.Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(enabled: bool = True) -> Iterator[None]:
-    """Restores the default generator at the end of the block."""
+def fork_rng(
+    devices: Iterable[Any] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
+    """Restores the default generator at the end of the block.
+
+    devices, device_type: which other devices' generators are restored, too: there are none.
+    """
+    if devices and device_type not in (None, "cpu"):
+        raise RuntimeError(f"{_caller}(): this build has only the cpu device")
     if not enabled:
         yield
         return

@@ -6,6 +6,7 @@ it keep it alive, and it keeps them a place to lie in.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -104,6 +105,19 @@ class UntypedStorage(_Storage):
             self._flat = _C.zeros(size, dtype=_C.uint8, device=device)
         else:
             self._flat = _C.tensor(list(size), dtype=_C.uint8, device=device)
+
+    @property
+    def filename(self) -> str | None:
+        """The file that the memory is shared with (from_file), or None."""
+        file = sys.modules.get(f"{__package__}._file")
+        return file.name_of(self.data_ptr()) if file is not None else None
+
+    @staticmethod
+    def from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file; writes go to it if it is shared (see treadle.from_file)."""
+        from ._file import from_file
+
+        return untyped_of(from_file(filename, shared, nbytes, dtype=_C.uint8))
 
     def untyped(self) -> UntypedStorage:
         """The storage itself."""
