@@ -326,6 +326,7 @@ RULES |= {
     "__getitem__": _index_rule,
     "cat": _cat_rule,
     "concat": _cat_rule,
+    "concatenate": _cat_rule,
     "stack": _cat_rule,
     "matmul": _matmul_rule,
     "mm": _matmul_rule,
