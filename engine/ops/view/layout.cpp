@@ -83,7 +83,7 @@ Tensor contiguous(const Tensor& self, MemoryFormat format) {
 
 void resize(const Tensor& self, const Dims& shape, MemoryFormat format) {
   TensorImpl& impl = *self.impl();
-  if (self.requires_grad()) {
+  if (self.requires_grad() && !impl.inference) {
     fail(ErrorKind::runtime, "cannot resize variables that require grad");
   }
   if (impl.storage->read_only()) {
