@@ -1,8 +1,8 @@
 // Reductions along axes. A struct says what is accumulated; the tree of additions is the kernel's.
 // To add one: a struct and its name in Reduce.
-//   Acc<V>      the type accumulated (and the result's, unless Result::boolean)
-//   first       the identity
-//   take, join  one element into an accumulator; two accumulators. Both associative up to rounding.
+//   Acc<V>      the type accumulated (and the result's, unless Result::boolean, where it has 0 or
+//   1) first       the identity take, join  one element into an accumulator; two accumulators. Both
+//   associative up to rounding.
 // Selecting reductions (max, argmax, ...) have `better(a, b)` instead: whether b replaces a; equal
 // elements keep the earlier one.
 #pragma once
@@ -22,6 +22,20 @@ template <> struct SumType<float> { using type = float; };
 template <> struct SumType<double> { using type = double; };
 template <class T> struct SumType<Complex<T>> { using type = Complex<T>; };
 template <> struct SumType<Complex<Half>> { using type = Complex<float>; };
+// clang-format on
+
+// Truth values while they are joined: 0 or 1, in integers as wide as the numbers that they come of,
+// which vectors like.
+template <class V, int Size = sizeof(V)>
+struct TruthType {
+  using type = int64_t;
+};
+// clang-format off
+template <class V> struct TruthType<V, 1> { using type = uint8_t; };
+template <class V> struct TruthType<V, 2> { using type = int16_t; };
+template <class V> struct TruthType<V, 4> { using type = int32_t; };
+template <> struct TruthType<Half> { using type = int32_t; };
+template <> struct TruthType<BFloat16> { using type = int32_t; };
 // clang-format on
 
 struct Sum {
@@ -85,10 +99,10 @@ struct Any {
                              0,
                              kAny};
   template <class V>
-  using Acc = bool;
+  using Acc = typename TruthType<V>::type;
   template <class A>
   TREADLE_HD static A first() {
-    return false;
+    return A(0);
   }
   template <class A>
   TREADLE_HD static A take(A a, A x) {
@@ -109,10 +123,10 @@ struct All {
                              0,
                              kAny};
   template <class V>
-  using Acc = bool;
+  using Acc = typename TruthType<V>::type;
   template <class A>
   TREADLE_HD static A first() {
-    return true;
+    return A(1);
   }
   template <class A>
   TREADLE_HD static A take(A a, A x) {

@@ -321,3 +321,22 @@ def test_what_is_refused():
     ):
         with pytest.raises(error):
             call()
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (3, 7), (4, 3), (8, 3), (3, 3, 3), (5, 0), (6, 1)])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_fill_diagonal(shape, wrap):
+    expected = np.zeros(shape)
+    np.fill_diagonal(expected, 5, wrap=wrap)
+    for x in (E.zeros(shape), E.zeros(shape[::-1]).permute(*range(len(shape))[::-1])):
+        assert x.fill_diagonal_(5, wrap) is x and np.array_equal(x.numpy(), expected)
+    x = E.ones(shape, requires_grad=True)
+    (x * 2).fill_diagonal_(5, wrap).sum().backward()
+    assert np.array_equal(x.grad.numpy(), np.where(expected == 5, 0, 2))
+
+
+def test_fill_diagonal_refuses():
+    with pytest.raises(RuntimeError, match="dimensions must larger than 1"):
+        E.zeros(3).fill_diagonal_(1)
+    with pytest.raises(RuntimeError, match="equal length"):
+        E.zeros(2, 3, 2).fill_diagonal_(1)

@@ -1,6 +1,10 @@
 // Views written into the tensor itself: t_, transpose_, squeeze_ and so on. The elements stay where
-// they are; the tensor becomes another window on them.
+// they are; the tensor becomes another window on them. And fill_diagonal_, which writes into a
+// view.
 #include "engine/ops/inplace.h"
+
+#include <algorithm>
+
 #include "engine/core/iter.h"
 #include "engine/ops/view/util.h"
 
@@ -40,6 +44,31 @@ void as_strided_inplace(const Tensor& self, const Dims& size, const Dims& stride
   become(self, as_strided(self, size, stride, storage_offset));
 }
 
+// Every (width + 1)-th row of a tall matrix starts another diagonal with `wrap`.
+void fill_diagonal_inplace(const Tensor& self, const Scalar& value, bool wrap) {
+  if (self.dim() < 2) fail(ErrorKind::runtime, "dimensions must larger than 1");
+  const Dims& shape = self.shape();
+  std::int64_t length = shape[0], step = 0;
+  for (std::int64_t d = 0; d < self.dim(); ++d) {
+    if (self.dim() > 2 && shape[d] != shape[0])
+      fail(ErrorKind::runtime, "all dimensions of input must be of equal length");
+    length = std::min(length, shape[d]);
+    step += self.strides()[d];
+  }
+  check_inplace(self);
+  const std::int64_t period = shape[1] + 1;
+  if (!wrap || self.dim() > 2 || length == 0 || shape[0] <= period) {
+    fill_(as_strided(self, {length}, {step}), value);
+    return;
+  }
+  const std::int64_t whole = shape[0] / period, rest = shape[0] % period;
+  fill_(as_strided(self, {whole, length}, {period * self.strides()[0], step}), value);
+  if (rest > 0) {
+    const Tensor rows = narrow(self, 0, whole * period, rest);
+    fill_(as_strided(rows, {std::min(rest, length)}, {step}), value);
+  }
+}
+
 }  // namespace
 
 std::span<const OpDef> view_inplace_ops() {
@@ -64,6 +93,11 @@ std::span<const OpDef> view_inplace_ops() {
       inplace_only<as_strided_inplace>("as_strided(Tensor(a) self, int[] size, int[] stride, int? "
                                        "storage_offset=None) -> Tensor(a)",
                                        "Any geometry over the memory of self.", true),
+      inplace_only<fill_diagonal_inplace>(
+          "fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+          "fill_diagonal_: writes fill_value into the main diagonal; with wrap, into one after "
+          "another of a tall matrix.",
+          true),
   };
   return rows;
 }

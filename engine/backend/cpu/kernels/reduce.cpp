@@ -28,8 +28,7 @@ void reduce_columns(const char* in, int64_t stride, int64_t count, int columns, 
       const S* x = reinterpret_cast<const S*>(in + (at + r) * stride);
       A* a = lane[r % kLanes];
 #pragma omp simd
-      for (int c = 0; c < columns; ++c)
-        a[c] = Op::take(a[c], static_cast<A>(Stored<V>::load(x[c])));
+      for (int c = 0; c < columns; ++c) a[c] = Op::take(a[c], element<Op, A, V>(x[c]));
     }
     for (int w = kLanes / 2; w > 0; w /= 2) {
       for (int l = 0; l < w && l + w < used; ++l) {
@@ -51,23 +50,36 @@ void reduce_columns(const char* in, int64_t stride, int64_t count, int columns, 
   }
 }
 
+template <bool Truth, class A>
+struct ResultOf {
+  using type = A;
+};
+template <class A>
+struct ResultOf<true, A> {
+  using type = bool;
+};
+template <class Op, class A>
+using Result = typename ResultOf<Op::info.result == functor::Result::boolean, A>::type;
+
 template <class Op, class V>
 void reduce(const kernel::ReduceArgs& args) {
   using A = typename Op::template Acc<V>;
+  using R = Result<Op, A>;
   if (args.in_outer == static_cast<int64_t>(sizeof(V)) &&
       args.in_reduce != static_cast<int64_t>(sizeof(V)) && args.outer > 1) {
     for (int64_t o = 0; o < args.outer; o += kColumns) {
       const int n = static_cast<int>(args.outer - o < kColumns ? args.outer - o : kColumns);
       A result[kColumns];
       reduce_columns<Op, A, V>(args.in + o * args.in_outer, args.in_reduce, args.count, n, result);
-      for (int c = 0; c < n; ++c) store<A>(args.out + (o + c) * args.out_stride, result[c]);
+      for (int c = 0; c < n; ++c)
+        store<R>(args.out + (o + c) * args.out_stride, static_cast<R>(result[c]));
     }
     return;
   }
   for (int64_t o = 0; o < args.outer; ++o) {
     const A a = reduce_row<Op, A, V>(args.in + o * args.in_outer, args.in_reduce, args.count,
                                      Op::template first<A>());
-    store<A>(args.out + o * args.out_stride, a);
+    store<R>(args.out + o * args.out_stride, static_cast<R>(a));
   }
 }
 

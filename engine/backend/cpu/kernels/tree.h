@@ -11,6 +11,16 @@ constexpr int kLanes = 16;
 constexpr int64_t kBlock = 1024;
 constexpr int kLevels = 56;  // of the counter: 2^56 blocks
 
+// A stored number as what Op accumulates: itself, or whether it is true.
+template <class Op, class A, class V>
+TREADLE_HD A element(typename Stored<V>::type x) {
+  if constexpr (requires { requires Op::info.result == functor::Result::boolean; }) {
+    return static_cast<A>(static_cast<bool>(Stored<V>::load(x)));
+  } else {
+    return static_cast<A>(Stored<V>::load(x));
+  }
+}
+
 template <class Op, class A>
 TREADLE_HD A join_lanes(A* lane) {
   for (int w = kLanes / 2; w > 0; w /= 2) {
@@ -28,11 +38,11 @@ TREADLE_HD A reduce_block(const typename Stored<V>::type* x, int64_t n, A first)
   for (; r + kLanes <= n; r += kLanes) {
 #pragma omp simd
     for (int l = 0; l < kLanes; ++l) {
-      lane[l] = Op::take(lane[l], static_cast<A>(Stored<V>::load(x[r + l])));
+      lane[l] = Op::take(lane[l], element<Op, A, V>(x[r + l]));
     }
   }
   for (int l = 0; r + l < n; ++l) {
-    lane[l] = Op::take(lane[l], static_cast<A>(Stored<V>::load(x[r + l])));
+    lane[l] = Op::take(lane[l], element<Op, A, V>(x[r + l]));
   }
   return join_lanes<Op>(lane);
 }
@@ -46,11 +56,11 @@ TREADLE_HD void reduce_two_blocks(const typename Stored<V>::type* x, A first, A*
   for (int64_t r = 0; r < kBlock; r += kLanes) {
 #pragma omp simd
     for (int l = 0; l < kLanes; ++l) {
-      lane[l] = Op::take(lane[l], static_cast<A>(Stored<V>::load(x[r + l])));
+      lane[l] = Op::take(lane[l], element<Op, A, V>(x[r + l]));
     }
 #pragma omp simd
     for (int l = 0; l < kLanes; ++l) {
-      other[l] = Op::take(other[l], static_cast<A>(Stored<V>::load(x[kBlock + r + l])));
+      other[l] = Op::take(other[l], element<Op, A, V>(x[kBlock + r + l]));
     }
   }
   result[0] = join_lanes<Op>(lane);
