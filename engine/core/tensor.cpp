@@ -44,6 +44,15 @@ Tensor Tensor::empty(const Dims& shape, DType dtype, Device device) {
     bad |= d < 0;
   }
   if (none) {
+    // No memory, but strides as if sizes of 0 were 1.
+    std::int64_t stride = 1;
+    bool beyond = false;
+    for (std::int64_t i = 1; i < shape.size(); ++i) {
+      beyond |= __builtin_mul_overflow(stride, shape[i] ? shape[i] : 1, &stride);
+    }
+    if (beyond && !bad) {
+      fail(ErrorKind::runtime, "Stride calculation overflowed with sizes=" + to_string(shape));
+    }
     bytes = 0;
   } else {
     for (const std::int64_t d : shape) bad |= __builtin_mul_overflow(bytes, d, &bytes);

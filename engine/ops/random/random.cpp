@@ -262,9 +262,9 @@ Tensor randperm(std::int64_t n, Generator* g, OptDType dtype, OptDevice device, 
   if (n < 0) fail(ErrorKind::runtime, "n must be non-negative, got" + std::to_string(n));
   const DType result = dtype.value_or(DType::int64);
   if (is_complex(result) || result == DType::boolean) no_implementation(result, "randperm");
-  const double most = is_floating(result) ? std::ldexp(1.0, digits_of(result))
-                                          : static_cast<double>(largest_of(result));
-  if (static_cast<double>(n - 1) > most) {  // the numbers are below n
+  const std::int64_t most =
+      is_floating(result) ? std::int64_t{1} << digits_of(result) : largest_of(result);
+  if (n - 1 > most) {  // the numbers are below n
     fail(ErrorKind::runtime, "n is too large for result tensor type: " + repr(result));
   }
   const Tensor out = empty({n}, DType::int64);

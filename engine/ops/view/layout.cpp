@@ -101,6 +101,7 @@ void resize(const Tensor& self, const Dims& shape, MemoryFormat format) {
   }
   if (impl.shape == shape && format == MemoryFormat::contiguous) return;
   std::int64_t bytes = product(shape);
+  if (bytes == 0) Tensor::empty(shape, impl.dtype);  // throws if the strides overflow
   if (bytes > 0 && (__builtin_add_overflow(bytes, impl.offset, &bytes) ||
                     __builtin_mul_overflow(bytes, item_size(impl.dtype), &bytes))) {
     fail(ErrorKind::runtime, "Storage size calculation overflowed with sizes=" + to_string(shape));

@@ -167,7 +167,6 @@ _LAZY = {
     "from_file": "_file",
     "hash_tensor": "_methods",
     "get_device": "_methods",
-    "vmap": "func",
     **dict.fromkeys(("is_warn_always_enabled", "set_warn_always"), "_warn"),
     **dict.fromkeys(("chain_matmul", "einsum", "lu", "tensordot"), "functional"),
     **dict.fromkeys(("lobpcg", "pca_lowrank", "svd_lowrank"), "_lowrank"),

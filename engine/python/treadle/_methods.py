@@ -1,4 +1,4 @@
-"""Methods of tensors that are made of others: diagonals in place, hashes, where a tensor lies."""
+"""Methods of tensors that are made of others: hashes, and where and how a tensor lies in memory."""
 
 from __future__ import annotations
 
@@ -9,29 +9,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 Tensor = _C.Tensor
-
-
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Sets the main diagonal in place. self: 2 dimensions, or more of one size.
-
-    wrap: of a tall matrix the diagonal starts again one row after it has left.
-    """
-    shape, strides = self.shape, self.stride()
-    if len(shape) < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if len(shape) > 2 and len(set(shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
-    if self.numel() == 0:
-        return self
-    step, start = sum(strides), self.storage_offset()
-    count = min(shape)
-    self.as_strided((count,), (step,), start).fill_(fill_value)
-    rows, columns = shape[0], shape[1]
-    if wrap and len(shape) == 2 and rows > columns + 1:
-        more = -(-rows * columns // (columns + 1)) - count
-        start += strides[0] * (columns + 1)
-        self.as_strided((more,), (step,), start).fill_(fill_value)
-    return self
 
 
 def get_device(self: Tensor) -> int:
@@ -135,4 +112,4 @@ def _product(sizes: list[int]) -> int:
     return result
 
 
-METHODS = (fill_diagonal_, get_device, is_pinned, pin_memory, dim_order, hash_tensor)
+METHODS = (get_device, is_pinned, pin_memory, dim_order, hash_tensor)
