@@ -299,6 +299,15 @@ def test_ranges():
     assert E.broadcast_shapes((2, 1), 3) == (2, 3)
 
 
+def test_wrong_shape_is_told_before_wrong_dtype():
+    x = E.arange(4)
+    for values in ([], [1.0, 2.0, 3.0]):
+        with pytest.raises(RuntimeError, match="shape mismatch"):
+            x[x > -1] = E.tensor(values)
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x[x > -1] = E.ones(4)
+
+
 def test_what_is_refused():
     x = E.ones(2, 3)
     for error, call in (

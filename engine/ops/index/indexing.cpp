@@ -208,14 +208,17 @@ bool broadcasts_to(const Dims& from, const Dims& shape) {
   return true;
 }
 
-void put(const Tensor& self, const Plan& plan, const Tensor& values, bool accumulate) {
-  const NoGrad off;
-  Tensor v = values.dtype() == self.dtype() ? detach(values) : cast(values, self.dtype());
+void check_values(const Tensor& v, const Plan& plan) {
   if (!broadcasts_to(v.shape(), plan.result_shape)) {
     fail(ErrorKind::runtime, "shape mismatch: value tensor of shape " + to_string(v.shape()) +
                                  " cannot be broadcast to indexing result of shape " +
                                  to_string(plan.result_shape));
   }
+}
+
+void put(const Tensor& self, const Plan& plan, const Tensor& values, bool accumulate) {
+  const NoGrad off;
+  Tensor v = values.dtype() == self.dtype() ? detach(values) : cast(values, self.dtype());
   v = contiguous(permute(expand(v, plan.result_shape), plan.from_result()));
   if (v.impl()->storage->shares_memory(*self.impl()->storage)) v = clone(v);
   const auto type = static_cast<std::size_t>(self.dtype());
@@ -261,6 +264,8 @@ Tensor index_put_(const Tensor& self, const std::vector<Tensor>& indices, const 
                   bool accumulate) {
   check_inplace(self);
   check_internal_overlap(self);
+  const Plan plan(self, indices);
+  if (!plan.dims.empty()) check_values(values, plan);
   if (values.dtype() != self.dtype() && !values.impl()->wrapped_number) {
     fail(ErrorKind::runtime, "Index put requires the source and destination dtypes match, got " +
                                  std::string(info(self.dtype()).scalar) +
@@ -268,7 +273,6 @@ Tensor index_put_(const Tensor& self, const std::vector<Tensor>& indices, const 
                                  std::string(info(values.dtype()).scalar) + " for the source.");
   }
   if (values.impl()->wrapped_number) check_fits(number_of(values), self.dtype());
-  const Plan plan(self, indices);
   if (plan.dims.empty()) return accumulate ? add_(self, values) : copy_(self, values);
   Ref<Node> node;
   if (is_differentiable(self.dtype()) && needs_tape({&self, &values})) {
