@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "engine/backend/cpu/pool.h"
 #include "engine/treadle.h"
@@ -168,10 +169,22 @@ void check_inside(const Tensor& t) {
 class Maker {
  public:
   explicit Maker(Reader& in) : in_(in) {}
-  // A gradient that has a graph of its own leads back to its leaf: a cycle, which only Python's
-  // collector finds by itself.
+  // What only Python's collector finds by itself: a gradient that has a graph of its own leads back
+  // to its leaf, and what was saved of a tensor that was then written leads back to it.
   ~Maker() {
     for (const Tensor& t : leaves_) t.set_grad(Tensor());
+    std::vector<Ref<Node>> nodes;
+    std::set<Node*> found;
+    const auto add = [&](Node* node) {
+      if (node && found.insert(node).second) nodes.emplace_back(node);
+    };
+    for (const Tensor& t : seen_) {
+      if (t.requires_grad()) add(gradient_edge(t).node());
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (std::uint32_t k = 0; k < nodes[i]->edge_count(); ++k) add(nodes[i]->edge(k).node());
+    }
+    for (const Ref<Node>& node : nodes) node->release();
   }
   Maker(const Maker&) = delete;
   Maker& operator=(const Maker&) = delete;
@@ -225,6 +238,7 @@ class Maker {
 
   void add(const Tensor& t) {
     check_inside(t);
+    if (t.defined()) seen_.push_back(t);
     if (!t.defined() || t.numel() > kMostElements || t.dim() > 8) return;
     if (pool_.size() < 12) {
       pool_.push_back(t);
@@ -327,14 +341,13 @@ class Maker {
   }
 
   Reader& in_;
-  std::vector<Tensor> pool_, leaves_;
+  std::vector<Tensor> pool_, leaves_, seen_;
 };
 
 void keep(Maker& maker, const Value& result) {
   if (const auto* t = std::get_if<Tensor>(&result)) maker.add(*t);
   if (const auto* list = std::get_if<std::vector<Tensor>>(&result)) {
-    for (std::size_t i = 0; i < list->size(); ++i)
-      i < 4 ? maker.add((*list)[i]) : check_inside((*list)[i]);
+    for (std::size_t i = 0; i < list->size(); ++i) maker.add((*list)[i]);
   }
 }
 
