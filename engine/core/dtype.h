@@ -64,6 +64,11 @@ inline DType compute_dtype(DType dtype) { return is_short_float(dtype) ? DType::
 DType to_complex(DType dtype);
 // The dtype of the parts of a complex dtype; of others itself.
 DType to_real(DType dtype);
+// Towards 0; the most negative number for what doesn't fit.
+inline std::int64_t truncated(double value) {
+  const bool fits = value >= -9223372036854775808.0 && value < 9223372036854775808.0;
+  return fits ? static_cast<std::int64_t>(value) : INT64_MIN;
+}
 // Only these can require grad.
 inline bool is_differentiable(DType dtype) { return info(dtype).category >= Category::floating; }
 

@@ -106,8 +106,14 @@ double Tensor::item() const {
 }
 
 std::int64_t Tensor::item_int() const {
-  return visit(single(*this).dtype(), "item",
-               [&](auto zero) { return static_cast<std::int64_t>(*data_as<decltype(zero)>()); });
+  return visit(single(*this).dtype(), "item", [&](auto zero) {
+    const auto value = *data_as<decltype(zero)>();
+    if constexpr (std::is_integral_v<decltype(zero)>) {
+      return static_cast<std::int64_t>(value);
+    } else {
+      return truncated(static_cast<double>(value));
+    }
+  });
 }
 
 std::complex<double> Tensor::item_complex() const {

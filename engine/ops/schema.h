@@ -38,13 +38,6 @@ struct Scalar {
   // As a 0-d wrapped number.
   Tensor tensor() const;
   bool beyond_int64() const { return kind == Kind::integer && f > 0 && i < 0; }
-
- private:
-  // Towards 0; the most negative number for what doesn't fit.
-  static std::int64_t truncated(double value) {
-    const bool fits = value >= -9223372036854775808.0 && value < 9223372036854775808.0;
-    return fits ? static_cast<std::int64_t>(value) : INT64_MIN;
-  }
 };
 
 // To add one: here, in `kTypes` and `type_text` of schema.cpp, and in the conversions of table.cpp

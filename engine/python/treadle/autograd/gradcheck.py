@@ -555,18 +555,20 @@ class _Check:
 
     def undefined(self) -> None:
         """Backward has to cope with outputs without gradient."""
-        warnings.warn(
-            "Backwards compatibility: New undefined gradient support checking feature is enabled "
-            "by default, but it may break existing callers of this function. If this is true for "
-            'you, you can call this function with "check_undefined_grad=False" to disable the '
-            "feature",
-            stacklevel=4,
-        )
-        text = (
-            "Expected backward function to handle undefined output grads. Please look at 'Notes "
-            "about undefined output gradients' in 'tools/autograd/derivatives.yaml'"
-        )
         from .. import autograd
+
+        def refusal() -> GradcheckError:
+            warnings.warn(
+                "Backwards compatibility: New undefined gradient support checking feature is "
+                "enabled by default, but it may break existing callers of this function. If this "
+                'is true for you, you can call this function with "check_undefined_grad=False" to '
+                "disable the feature",
+                stacklevel=4,
+            )
+            return GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at "
+                "'Notes about undefined output gradients' in 'tools/autograd/derivatives.yaml'"
+            )
 
         fresh = _differentiable(self.func(*self.args))
         hidden = _Undefined.apply(*fresh)
@@ -579,10 +581,10 @@ class _Check:
                 allow_unused=True,
             )
         except RuntimeError as e:
-            raise GradcheckError(text) from e
+            raise refusal() from e
         for g in found:
             if g is not None and g.numel() and not (g == 0).all().item():
-                raise GradcheckError(text)
+                raise refusal()
 
 
 def _unit_vector(t: Tensor) -> Tensor:
