@@ -147,7 +147,8 @@ class Saved {
  public:
   Saved() = default;
   explicit Saved(const Tensor& input);
-  Saved(const Saved& o) : version_(o.version_), nr_(o.nr_), output_(o.output_), attached_(o.attached_) {
+  Saved(const Saved& o)
+      : version_(o.version_), nr_(o.nr_), output_(o.output_), attached_(o.attached_) {
     if (reported(o)) return;
     tensor_ = o.tensor_;
     packed_ = o.packed_;
