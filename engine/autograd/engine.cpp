@@ -111,7 +111,8 @@ class Run {
 TREADLE_FAST_TLS constinit thread_local Run* running = nullptr;
 TREADLE_FAST_TLS constinit thread_local int depth = 0;  // of backward passes inside each other
 
-void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph, std::uintptr_t known);
+void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph,
+                     std::uintptr_t known);
 
 // Marks the nodes from which an input can be reached; depth first with its own stack.
 void Run::find_needed(std::span<const Edge> roots) {
@@ -361,11 +362,12 @@ Tensor copy_for(const Tensor& leaf, const Tensor& grad) {
   return copy_(empty_strided(leaf.shape(), strides, grad.dtype()), grad);
 }
 
-// `known`: how many references to the gradient the caller has, besides the argument itself.
+// `known`: how many references to the gradient the caller has, besides `grad`.
 //
 // With create_graph the sum is a new tensor with a history; else it is added in place, as PyTorch
 // does, so that views of .grad (flat buffers of optimizers) stay valid.
-void accumulate_grad(const Tensor& leaf, Tensor grad, bool create_graph, std::uintptr_t known) {
+void accumulate_grad(const Tensor& leaf, const Tensor& grad, bool create_graph,
+                     std::uintptr_t known) {
   GradMeta& m = grad_meta(leaf);
   const Tensor old = leaf.grad();
   Tensor result;
@@ -436,7 +438,8 @@ void Run::finish_leaf(std::size_t index) {
                                  " but its leaf tensor has shape " + to_string(leaf.shape()));
   }
   if (grad.dtype() != leaf.dtype()) grad = to(grad, leaf.dtype());
-  accumulate_grad(leaf, std::exchange(grad, Tensor()), create_graph_, arrived.empty() ? 0 : 1);
+  accumulate_grad(leaf, grad, create_graph_, arrived.empty() ? 0 : 1);
+  grad = Tensor();
   for (const HookEntry& h : after) h.hook(leaf);
   Gradients nothing;
   for (const NodeHookEntry& h : node_hooks) {
