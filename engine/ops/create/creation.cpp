@@ -173,7 +173,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
     const auto high = static_cast<std::uint64_t>(step.i > 0 ? end.i : start.i);
     const auto by = static_cast<std::uint64_t>(step.i);
     const std::uint64_t stride = step.i > 0 ? by : 0 - by;
-    count = static_cast<double>((high - low) / stride + ((high - low) % stride != 0));
+    const std::uint64_t steps = (high - low) / stride + ((high - low) % stride != 0 ? 1 : 0);
+    count = static_cast<double>(steps);
   }
   if (!(count < 9e15)) fail(ErrorKind::runtime, "invalid size, possible overflow?");
   const Tensor out = Tensor::empty({static_cast<std::int64_t>(count)}, type);
