@@ -324,7 +324,7 @@ Tensor legacy_tensor(PyObject* args, const nb::kwargs& kwargs, std::optional<DTy
     check_device(value, "new");
   }
   const Py_ssize_t count = PyTuple_Size(args);
-  if (count == 1 && is_tensor(PyTuple_GetItem(args, 0)) && kwargs.size() > 0) {
+  if (count == 1 && is_tensor(PyTuple_GetItem(args, 0)) && !kwargs.empty()) {
     fail(ErrorKind::runtime,
          "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
          "supported. Use torch.tensor(...) or torch.as_tensor(...) instead.");
