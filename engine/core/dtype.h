@@ -18,29 +18,32 @@ enum class Category : std::uint8_t { boolean, integer, floating, complex };
 struct DTypeInfo {
   std::string_view name;    // "float32"
   std::string_view scalar;  // "Float", as in PyTorch's messages
+  std::string_view cpp;     // "float", "long int": as in others, which name C++ types as gcc does
   std::int64_t size;        // bytes of one element
   Category category;
   bool is_signed;
 };
 inline constexpr std::array<DTypeInfo, kernel::kDTypes> kDTypeTable = {{
-    {"bool", "Bool", 1, Category::boolean, false},
-    {"uint8", "Byte", 1, Category::integer, false},
-    {"int8", "Char", 1, Category::integer, true},
-    {"int16", "Short", 2, Category::integer, true},
-    {"int32", "Int", 4, Category::integer, true},
-    {"int64", "Long", 8, Category::integer, true},
-    {"uint16", "UInt16", 2, Category::integer, false},
-    {"uint32", "UInt32", 4, Category::integer, false},
-    {"uint64", "UInt64", 8, Category::integer, false},
-    {"float16", "Half", 2, Category::floating, true},
-    {"bfloat16", "BFloat16", 2, Category::floating, true},
-    {"float32", "Float", 4, Category::floating, true},
-    {"float64", "Double", 8, Category::floating, true},
-    {"complex32", "ComplexHalf", 4, Category::complex, true},
-    {"complex64", "ComplexFloat", 8, Category::complex, true},
-    {"complex128", "ComplexDouble", 16, Category::complex, true},
+    {"bool", "Bool", "bool", 1, Category::boolean, false},
+    {"uint8", "Byte", "unsigned char", 1, Category::integer, false},
+    {"int8", "Char", "signed char", 1, Category::integer, true},
+    {"int16", "Short", "short int", 2, Category::integer, true},
+    {"int32", "Int", "int", 4, Category::integer, true},
+    {"int64", "Long", "long int", 8, Category::integer, true},
+    {"uint16", "UInt16", "short unsigned int", 2, Category::integer, false},
+    {"uint32", "UInt32", "unsigned int", 4, Category::integer, false},
+    {"uint64", "UInt64", "long unsigned int", 8, Category::integer, false},
+    {"float16", "Half", "c10::Half", 2, Category::floating, true},
+    {"bfloat16", "BFloat16", "c10::BFloat16", 2, Category::floating, true},
+    {"float32", "Float", "float", 4, Category::floating, true},
+    {"float64", "Double", "double", 8, Category::floating, true},
+    {"complex32", "ComplexHalf", "c10::complex<c10::Half>", 4, Category::complex, true},
+    {"complex64", "ComplexFloat", "c10::complex<float>", 8, Category::complex, true},
+    {"complex128", "ComplexDouble", "c10::complex<double>", 16, Category::complex, true},
 }};
 inline const DTypeInfo& info(DType dtype) { return kDTypeTable[static_cast<std::size_t>(dtype)]; }
+
+inline std::string cpp_name(DType dtype) { return std::string(info(dtype).cpp); }
 
 // The sizes of the table close together: they are read several times in every op.
 inline constexpr auto kItemSizes = [] {

@@ -299,30 +299,6 @@ std::ptrdiff_t dtype_of_sum(const Schema& s, std::span<const Value> args) {
 
 std::string scalar_name(const Tensor& t) { return std::string(info(t.dtype()).scalar); }
 
-// A dtype's name in C++, as in PyTorch's messages.
-std::string cpp_name(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return "bool";
-    case DType::uint8:
-      return "unsigned char";
-    case DType::int8:
-      return "signed char";
-    case DType::int16:
-      return "short int";
-    case DType::int32:
-      return "int";
-    case DType::int64:
-      return "long int";
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    default:
-      return "c10::" + std::string(info(dtype).scalar);
-  }
-}
-
 // Do the two windows reach common bytes?
 bool may_share(const Tensor& a, const Tensor& b) {
   if (a.numel() == 0 || b.numel() == 0) return false;

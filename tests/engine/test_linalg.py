@@ -446,3 +446,13 @@ def test_without_a_library():
         [sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True
     )
     assert found.returncode == 0, found.stderr
+
+
+def test_products_name_dtypes_as_out_does():
+    small, half = E.ones(2, 2, dtype=E.int16), E.ones(2, 2, dtype=E.half)
+    with pytest.raises(RuntimeError, match="short int != c10::Half"):
+        E.mm(small, half)
+    with pytest.raises(RuntimeError, match="c10::complex<float> != short unsigned int"):
+        E.mm(E.ones(2, 2, dtype=E.cfloat), E.ones(2, 2, dtype=E.uint16))
+    with pytest.raises(RuntimeError, match="have dtype short unsigned int, but got c10::complex<f"):
+        E.sum(E.ones(2), 0, dtype=E.uint16, out=E.empty((), dtype=E.cfloat))

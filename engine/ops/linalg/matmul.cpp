@@ -16,9 +16,8 @@ namespace {
 
 void check_dtypes(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype()) {
-    fail(ErrorKind::runtime,
-         "expected m1 and m2 to have the same dtype, but got: " + std::string(cpp_name(a.dtype())) +
-             " != " + std::string(cpp_name(b.dtype())));
+    fail(ErrorKind::runtime, "expected m1 and m2 to have the same dtype, but got: " +
+                                 cpp_name(a.dtype()) + " != " + cpp_name(b.dtype()));
   }
 }
 
@@ -141,8 +140,8 @@ Tensor accumulate(const char* name, const Tensor& self, const Tensor& a, const T
                   const Scalar& beta, const Scalar& alpha) {
   for (const Scalar* s : {&beta, &alpha}) {
     if (s->kind == Scalar::Kind::complex && !is_complex(self.dtype())) {
-      fail(ErrorKind::runtime, "value cannot be converted to type " +
-                                   std::string(cpp_name(self.dtype())) + " without overflow");
+      fail(ErrorKind::runtime,
+           "value cannot be converted to type " + cpp_name(self.dtype()) + " without overflow");
     }
   }
   Dims shape = a.shape();
@@ -203,10 +202,9 @@ Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, c
                const Scalar& alpha) {
   check_batches(batch1, batch2);
   if (self.dtype() != batch1.dtype() || self.dtype() != batch2.dtype()) {
-    fail(ErrorKind::runtime, "Input dtypes must be the same, got: input " +
-                                 std::string(cpp_name(self.dtype())) +
-                                 ", batch1: " + std::string(cpp_name(batch1.dtype())) +
-                                 ", batch2: " + std::string(cpp_name(batch2.dtype())));
+    fail(ErrorKind::runtime, "Input dtypes must be the same, got: input " + cpp_name(self.dtype()) +
+                                 ", batch1: " + cpp_name(batch1.dtype()) +
+                                 ", batch2: " + cpp_name(batch2.dtype()));
   }
   return accumulate("BaddbmmBackward0", self, batch1, batch2, beta, alpha);
 }

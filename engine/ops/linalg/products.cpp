@@ -356,8 +356,7 @@ Tensor multi_dot(const std::vector<Tensor>& tensors) {
     if (t.dtype() != tensors[0].dtype()) {
       fail(ErrorKind::runtime,
            "multi_dot(): all tensors must have be the same dtype but tensor 0 is " +
-               std::string(cpp_name(tensors[0].dtype())) + " and tensor " + at(i) + " " +
-               std::string(cpp_name(t.dtype())));
+               cpp_name(tensors[0].dtype()) + " and tensor " + at(i) + " " + cpp_name(t.dtype()));
     }
     if (matrices[i - 1].size(1) != matrices[i].size(0)) {
       fail(ErrorKind::runtime, "multi_dot(): tensors " + at(i - 1) + " and " + at(i) +

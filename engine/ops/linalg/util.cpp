@@ -81,44 +81,6 @@ DType complex_dtype(DType dtype) {
   return dtype == DType::float64 ? DType::complex128 : dtype;
 }
 
-const char* cpp_name(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return "bool";
-    case DType::uint8:
-      return "unsigned char";
-    case DType::int8:
-      return "signed char";
-    case DType::int16:
-      return "short";
-    case DType::int32:
-      return "int";
-    case DType::int64:
-      return "long";
-    case DType::uint16:
-      return "unsigned short";
-    case DType::uint32:
-      return "unsigned int";
-    case DType::uint64:
-      return "unsigned long";
-    case DType::float16:
-      return "c10::Half";
-    case DType::bfloat16:
-      return "c10::BFloat16";
-    case DType::float32:
-      return "float";
-    case DType::float64:
-      return "double";
-    case DType::complex32:
-      return "c10::complex<c10::Half>";
-    case DType::complex64:
-      return "c10::complex<float>";
-    case DType::complex128:
-      return "c10::complex<double>";
-  }
-  return "unknown";
-}
-
 std::string sizes(const Tensor& t) {
   std::string s;
   for (std::int64_t i = 0; i < t.dim(); ++i) s += (i > 0 ? "x" : "") + std::to_string(t.shape()[i]);

@@ -55,8 +55,7 @@ Tensor pinv(const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermit
 
 // --- checks --------------------------------------------------------------------------------------
 
-const char* cpp_name(DType dtype);   // "float", "c10::Half": PyTorch's words in some messages
-std::string sizes(const Tensor& t);  // "2x3"
+std::string sizes(const Tensor& t);         // "2x3"
 std::string matrix_sizes(const Tensor& t);  // of the last two dimensions
 // "linalg.inv: The input tensor A must have at least 2 dimensions." and so on.
 void check_matrix(const Tensor& t, const char* op, const char* name = "A");
