@@ -211,10 +211,8 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> columns, bool increas
   if (x.dim() != 1) fail(ErrorKind::runtime, "x must be a one-dimensional tensor.");
   const std::int64_t n = columns.value_or(x.size(0));
   if (n < 0) fail(ErrorKind::runtime, "N must be non-negative.");
-  const DType dtype = is_integral(x.dtype()) ? DType::int64 : x.dtype();
-  if (n == 0) return empty({x.size(0), 0}, dtype);
-  const Tensor powers = cumprod(expand(unsqueeze(to(x, dtype), 1), {x.size(0), n - 1}), 1);
-  const Tensor rising = cat({ones({x.size(0), 1}, dtype), powers}, 1);
+  if (n == 0) return empty({x.size(0), 0}, is_integral(x.dtype()) ? DType::int64 : x.dtype());
+  const Tensor rising = rising_powers(x, n);
   return increasing ? rising : flip(rising, {1});
 }
 

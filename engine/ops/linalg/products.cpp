@@ -388,12 +388,7 @@ Tensor vander(const Tensor& x, std::optional<std::int64_t> n) {
   }
   const std::int64_t columns = n.value_or(x.dim() > 0 ? x.size(-1) : 1);
   if (columns <= 1) fail(ErrorKind::runtime, "N must be greater than 1.");
-  const Tensor base = x.dim() > 0 ? x : unsqueeze(x, 0);
-  Dims shape = base.shape();
-  shape.push_back(columns - 1);
-  const Tensor powers = cumprod(expand(unsqueeze(base, -1), shape), -1);
-  shape[shape.size() - 1] = 1;
-  return cat({ones(shape, powers.dtype()), powers}, -1);
+  return rising_powers(x.dim() > 0 ? x : unsqueeze(x, 0), columns);
 }
 
 constexpr unsigned kAll = kFunction | kMethod | kOut;

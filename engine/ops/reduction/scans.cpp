@@ -102,6 +102,14 @@ Tensor cumprod(const Tensor& input, std::int64_t dim, std::optional<DType> dtype
   return out;
 }
 
+Tensor rising_powers(const Tensor& x, std::int64_t size) {
+  Dims shape = x.shape();
+  shape.push_back(size - 1);
+  const Tensor powers = cumprod(expand(unsqueeze(x, -1), shape), -1);
+  shape[shape.size() - 1] = 1;
+  return cat({ones(shape, powers.dtype()), powers}, -1);
+}
+
 namespace {
 
 Tensor logcumsumexp(const Tensor& self, std::int64_t dim) {

@@ -1,4 +1,4 @@
-// What reductions and numeric calculus share with the scans.
+// What other ops share with the scans.
 #pragma once
 #include "engine/core/tensor.h"
 #include "engine/ops/schema.h"
@@ -6,6 +6,9 @@
 namespace treadle {
 
 Tensor cumprod(const Tensor& self, std::int64_t dim, std::optional<DType> dtype = std::nullopt);
+
+// x^0, x^1, ... along a new last dimension of that size, at least 1; integers become int64.
+Tensor rising_powers(const Tensor& x, std::int64_t size);
 
 // Moved by one along dim, to lower positions with `back`; `fill` comes in at the other end.
 // Differentiable.
