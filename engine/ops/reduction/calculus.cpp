@@ -206,14 +206,17 @@ void check_bool(const Tensor& t, const char* op, const char* name) {
 
 Tensor as_fractions(const Tensor& y) { return is_integral(y.dtype()) ? to(y, default_dtype()) : y; }
 
+// The integral along a dimension without elements.
+Tensor nothing_below(const Tensor& y, std::int64_t dim) {
+  Dims shape = y.shape();
+  shape.erase(dim);
+  return zeros(shape, spacing_dtype(y));
+}
+
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, std::int64_t dim) {
   check_has_dims(y, {dim});
   dim = wrap_dim(dim, y.dim());
-  if (y.shape()[dim] == 0) {
-    Dims shape = y.shape();
-    shape.erase(dim);
-    return zeros(shape, spacing_dtype(y));
-  }
+  if (y.shape()[dim] == 0) return nothing_below(y, dim);
   check_bool(y, "trapezoid", "y");
   check_bool(x, "trapezoid", "x");
   return sum(strips(y, dim, distances(y, x, dim, "trapezoid")), {dim});
@@ -221,11 +224,7 @@ Tensor trapezoid_x(const Tensor& y, const Tensor& x, std::int64_t dim) {
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, std::int64_t dim) {
   check_has_dims(y, {dim});
   dim = wrap_dim(dim, y.dim());
-  if (y.shape()[dim] == 0) {
-    Dims shape = y.shape();
-    shape.erase(dim);
-    return zeros(shape, spacing_dtype(y));
-  }
+  if (y.shape()[dim] == 0) return nothing_below(y, dim);
   check_bool(y, "trapezoid", "y");
   return mul(sum(strips(as_fractions(y), dim, Tensor()), {dim}), dx.tensor());
 }
