@@ -7,6 +7,7 @@ create_graph the results can be differentiated, also for the inputs themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from .. import _C
@@ -16,6 +17,8 @@ Tensor = _C.Tensor
 Tensors = Tensor | Sequence[Tensor]
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+_SINGLE_INPUT = "input to the user-provided function is a single Tensor with a single element"
 
 
 def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -106,6 +109,25 @@ def _ones_if_single(outputs: Sequence[Tensor], what: str) -> None:
         raise RuntimeError(what)
 
 
+def _vector(
+    name: str,
+    v: Tensors | None,
+    like: tuple[Tensor, ...],
+    is_tuple: bool,
+    create_graph: bool,
+    one_element: str,
+) -> tuple[Tensor, ...] | None:
+    """The vector of a product, checked against what it is `like`; None, for 1, if it wasn't given
+    and that has one element. one_element: what the error says has to have one."""
+    if v is None:
+        _ones_if_single(like, f"The vector v can only be None if the {one_element}.")
+        return None
+    _, given = _as_tuple(v, "v", name)
+    vector = given if create_graph else tuple(t.detach() for t in given)
+    _check_v(vector, like, is_tuple)
+    return vector
+
+
 def _autograd(
     outputs: Sequence[Tensor],
     inputs: Sequence[Tensor],
@@ -186,38 +208,15 @@ def vjp(
         args = _prepare(given, create_graph)
         out_tuple, outputs = _as_tuple(func(*args), "outputs", "vjp")
         _check_requires_grad(outputs, "outputs", strict)
-        seeds: tuple[Tensor, ...] | None = None
-        if v is not None:
-            _, seeds = _as_tuple(v, "v", "vjp")
-            seeds = _prepare_v(seeds, create_graph)
-            _check_v(seeds, outputs, out_tuple)
-        else:
-            _ones_if_single(
-                outputs,
-                "The vector v can only be None if the user-provided function returns a single "
-                "Tensor with a single element.",
-            )
-    with enable_grad() if create_graph or _C.is_grad_enabled() else _Same():
+        single = "user-provided function returns a single Tensor with a single element"
+        seeds = _vector("vjp", v, outputs, out_tuple, create_graph, single)
+    with enable_grad() if create_graph or _C.is_grad_enabled() else nullcontext():
         grads = _autograd(outputs, args, seeds, create_graph)
         result = _fill(grads, args, strict, create_graph, "back")
     return (
         _unpack(_finish(outputs, create_graph), out_tuple),
         _unpack(_finish(result, create_graph), is_tuple),
     )
-
-
-class _Same:
-    """Leaves the grad mode as it is."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *args: object) -> None:
-        pass
-
-
-def _prepare_v(v: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    return v if create_graph else tuple(t.detach() for t in v)
 
 
 def jvp(
@@ -232,17 +231,7 @@ def jvp(
     with enable_grad():
         is_tuple, given = _as_tuple(inputs, "inputs", "jvp")
         args = _prepare(given, create_graph)
-        seeds: tuple[Tensor, ...] | None = None
-        if v is not None:
-            _, seeds = _as_tuple(v, "v", "jvp")
-            seeds = _prepare_v(seeds, create_graph)
-            _check_v(seeds, args, is_tuple)
-        else:
-            _ones_if_single(
-                args,
-                "The vector v can only be None if the input to the user-provided function is a "
-                "single Tensor with a single element.",
-            )
+        seeds = _vector("jvp", v, args, is_tuple, create_graph, _SINGLE_INPUT)
         out_tuple, outputs = _as_tuple(func(*args), "outputs", "jvp")
         _check_requires_grad(outputs, "outputs", strict)
         # The vjp is linear in its vector, whatever that is.
@@ -417,17 +406,7 @@ def _hessian_product(
     with enable_grad():
         is_tuple, given = _as_tuple(inputs, "inputs", name)
         args = _prepare(given, create_graph)
-        seeds: tuple[Tensor, ...] | None = None
-        if v is not None:
-            _, seeds = _as_tuple(v, "v", name)
-            seeds = _prepare_v(seeds, create_graph)
-            _check_v(seeds, args, is_tuple)
-        else:
-            _ones_if_single(
-                args,
-                "The vector v can only be None if the input to the user-provided function is a "
-                "single Tensor with a single element.",
-            )
+        seeds = _vector(name, v, args, is_tuple, create_graph, _SINGLE_INPUT)
         out_tuple, outputs = _as_tuple(func(*args), "outputs", name)
         _check_requires_grad(outputs, "outputs", strict)
         if out_tuple:
@@ -444,7 +423,7 @@ def _hessian_product(
             double = _autograd(jac, args, free, True)
             rows = _fill(double, args, strict, create_graph, "double_back")
             _check_requires_grad(rows, "hessian", strict)
-    with enable_grad() if create_graph or _C.is_grad_enabled() else _Same():
+    with enable_grad() if create_graph or _C.is_grad_enabled() else nullcontext():
         if name == "hvp":
             raw = _autograd(rows, free, seeds, create_graph)
             result = _fill(raw, args, strict, create_graph, "double_back_trick")
