@@ -21,7 +21,7 @@ TOOLKIT = ("matrix", "probe", "packaging", "ci", "cli")
 ENGINE = ("engine", "probe/cpu")
 
 
-def key_of(entry: dict, build: pathlib.Path) -> str:
+def key_of(entry: dict) -> str:
     """SHA-256 of the command, the checks, and the file with all our headers (one hash for all)."""
     digest = hashlib.sha256(entry["command"].encode())
     digest.update((ROOT / ".clang-tidy").read_bytes())
@@ -61,7 +61,7 @@ def main() -> int:
         path = pathlib.Path(entry["file"]).resolve()
         if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in args.folders:
             entries.setdefault(path, entry)  # a file compiled per ISA is checked once
-    keys = {path: key_of(entry, args.build) for path, entry in entries.items()}
+    keys = {path: key_of(entry) for path, entry in entries.items()}
     todo = [path for path in sorted(entries) if not (stamps / keys[path]).exists()]
     print(
         f"{len(entries)} files, {len(entries) - len(todo)} known to be clean",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _C
 
 TYPE_CHECKING = False
@@ -86,7 +88,7 @@ def hash_tensor(
     words = (
         _words(input).permute(*kept, *(d for d in range(n) if d in gone)) if n else _words(input)
     )
-    words = words.reshape(*shape, words.numel() // max(_product(shape), 1) if words.numel() else 0)
+    words = words.reshape(*shape, words.numel() // max(math.prod(shape), 1) if words.numel() else 0)
     if words.shape[-1] == 0:
         words = _C.zeros(*shape, 1, dtype=_C.int64)
     while words.shape[-1] > 1:
@@ -103,13 +105,6 @@ def hash_tensor(
     if out.dtype is not _C.uint64:
         raise RuntimeError("Expected out tensor to have dtype uint64")
     return out.resize_(made.shape).copy_(made)
-
-
-def _product(sizes: list[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result
 
 
 METHODS = (get_device, is_pinned, pin_memory, dim_order, hash_tensor)
